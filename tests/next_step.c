@@ -1,9 +1,9 @@
 #include "tests/next_step.h"
 
 #include "base/str.h"
-#include "core/auto_mode.h"
-#include "core/budget.h"
-#include "core/lane.h"
+#include "core/capacity/auto_mode.h"
+#include "core/capacity/budget.h"
+#include "core/capacity/lane.h"
 
 static bool asked_about(const struct state *s, const struct node *n)
 {

@@ -4,7 +4,7 @@
  * the agent's sandbox with the agent's environment, unless workspace.check_sandbox says otherwise.
  */
 #include "base/ov.h"
-#include "core/config.h"
+#include "core/config/config.h"
 
 struct contain;
 

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/session.h"
+#include "core/decide/session.h"
 #include "sys/file.h"
 
 #define MADE "overseer-test.txt"

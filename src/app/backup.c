@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/inject.h"

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "core/record.h"
+#include "core/model/record.h"
 #include "data/json.h"
 
 void report_done(struct report *r)

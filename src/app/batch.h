@@ -6,7 +6,7 @@
  */
 #include "app/engine.h"
 #include "base/arena.h"
-#include "core/event.h"
+#include "core/event/event.h"
 
 struct waiter {
 	engine_reply_fn *reply;

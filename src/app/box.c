@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/event.h"
+#include "core/event/event.h"
 
 enum { BOX_WIDTH = 59 }; /* between the bars */
 

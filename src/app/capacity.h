@@ -4,7 +4,7 @@
  * tick or a person asks.
  */
 #include "base/ov.h"
-#include "core/config.h"
+#include "core/config/config.h"
 
 struct op_daemon;
 

@@ -5,7 +5,7 @@
  * tried again at once (checkout.report). By inotify; while nothing waits nothing is watched.
  */
 #include "base/ov.h"
-#include "core/state.h"
+#include "core/state/state.h"
 
 struct checkout;
 struct git_result;

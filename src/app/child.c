@@ -10,7 +10,7 @@
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/event.h"
+#include "core/event/event.h"
 #include "data/json.h"
 #include "data/jsonrpc.h"
 #include "sys/clock.h"

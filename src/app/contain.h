@@ -5,8 +5,8 @@
  * missing is no error, and `doctor` says it. Owns only texts.
  */
 #include "base/ov.h"
-#include "core/config.h"
-#include "core/state.h"
+#include "core/config/config.h"
+#include "core/state/state.h"
 
 struct contain;
 

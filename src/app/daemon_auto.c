@@ -2,7 +2,7 @@
 #include "app/daemon_impl.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/config.h"
+#include "core/config/config.h"
 
 static void report(struct daemon *d, const char *command, const char *key, const char *text)
 {

@@ -1,8 +1,8 @@
-/* The machine's clocks, as this daemon follows them. What comes of it is decided in core/decide_clock.c. */
+/* The machine's clocks, as this daemon follows them. What comes of it is decided in core/daemon/clock.c. */
 #include "app/daemon_impl.h"
 #include "app/log.h"
 #include "base/str.h"
-#include "core/vigil.h"
+#include "core/model/watchdog.h"
 #include "sys/clock.h"
 #include "sys/proc.h"
 

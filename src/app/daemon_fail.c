@@ -8,8 +8,8 @@
 #include "app/log.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/event.h"
-#include "core/state.h"
+#include "core/event/event.h"
+#include "core/state/state.h"
 #include "sys/inject.h"
 
 void daemon_fail(struct daemon *d, const struct daemon_failure *f)

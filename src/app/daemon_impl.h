@@ -11,7 +11,7 @@
 #include "app/safe.h"
 #include "base/arena.h"
 #include "base/list.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "net/httpd.h"
 #include "net/rpcd.h"
 #include "net/ssehub.h"

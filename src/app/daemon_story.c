@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/str.h"
-#include "core/view.h"
+#include "core/view/view.h"
 #include "data/vital.h"
 
 void story_init(struct story *s, struct arena *a)

@@ -6,7 +6,7 @@
  */
 #include "base/ov.h"
 #include "base/vec.h"
-#include "core/event.h"
+#include "core/event/event.h"
 
 struct story_failure {
 	value *fact, *view;

@@ -4,7 +4,7 @@
 
 #include "app/daemon_impl.h"
 #include "base/str.h"
-#include "core/due.h"
+#include "core/tick/work_due.h"
 #include "version.h"
 
 const char *daemon_trouble(const struct daemon *d)

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/event.h"
+#include "core/event/event.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/owner.h"

@@ -9,7 +9,7 @@
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/snapshot.h"
+#include "core/state/snapshot.h"
 #include "data/json.h"
 #include "sys/file.h"
 #include "sys/rand.h"

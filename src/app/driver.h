@@ -8,7 +8,7 @@
 #include "agent/fact.h"
 #include "agent/tools.h"
 #include "base/ov.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "drive/run.h"
 
 struct contain;

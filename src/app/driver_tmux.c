@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/limits.h"
+#include "core/model/limits.h"
 #include "drive/tmux_wire.h"
 #include "sys/file.h"
 #include "sys/inject.h"

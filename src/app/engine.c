@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "core/apply.h"
-#include "core/snapshot.h"
+#include "core/fold/apply.h"
+#include "core/state/snapshot.h"
 #include "data/json.h"
 #include "sys/inject.h"
 

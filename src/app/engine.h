@@ -13,9 +13,9 @@
  * owns no clock, no timer and no loop.
  */
 #include "base/ov.h"
-#include "core/decide.h"
-#include "core/policy.h"
-#include "core/state.h"
+#include "core/decide/decide.h"
+#include "core/policy/policy.h"
+#include "core/state/state.h"
 #include "store/store.h"
 
 struct engine;

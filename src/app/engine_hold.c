@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "core/record.h"
+#include "core/model/record.h"
 
 enum {
 	HOLD_MS = OV_HOUR,

@@ -6,7 +6,7 @@
 #include "base/list.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "core/due.h"
+#include "core/tick/work_due.h"
 
 enum {
 	TICK_ROUNDS = 16,     /* decisions of one tick enable others: so many rounds at most */

@@ -6,8 +6,8 @@
  * It owns the handles of live runs and the jobs under way.
  */
 #include "base/ov.h"
-#include "core/config.h"
-#include "core/model.h"
+#include "core/config/config.h"
+#include "core/model/model.h"
 
 struct engine;
 struct event;

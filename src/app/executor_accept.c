@@ -3,8 +3,8 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/accept.h"
-#include "core/prompt.h"
+#include "core/capacity/accept_queue.h"
+#include "core/prompt/prompt.h"
 #include "drive/git.h"
 #include "drive/git_accept.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "data/coverage.h"
 #include "data/testsum.h"
 #include "sys/beneath.h"

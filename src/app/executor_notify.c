@@ -5,8 +5,8 @@
 #include "app/notify.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/state.h"
-#include "core/view.h"
+#include "core/state/state.h"
+#include "core/view/view.h"
 #include "data/json.h"
 
 static const struct detection *detection_of(const struct goal *g, str id)

@@ -5,7 +5,7 @@
 #include "app/engine.h"
 #include "app/setup.h"
 #include "base/str.h"
-#include "core/state.h"
+#include "core/state/state.h"
 #include "drive/git.h"
 #include "drive/run.h"
 #include "sys/cgroup.h"

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/state.h"
+#include "core/state/state.h"
 
 enum { EVIDENCE_BYTES = 4000 };
 

@@ -9,12 +9,12 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/command_env.h"
-#include "core/event.h"
-#include "core/redact.h"
-#include "core/standing.h"
-#include "core/state.h"
-#include "core/view.h"
+#include "core/config/command_env.h"
+#include "core/event/event.h"
+#include "core/state/state.h"
+#include "core/text/redact.h"
+#include "core/view/view.h"
+#include "core/work/standing.h"
 
 static void note_answer(struct task *t, const struct pool_end *end, enum pool_answer answer,
 		str errors)

@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/state.h"
+#include "core/state/state.h"
 #include "drive/git.h"
 #include "sys/file.h"
 

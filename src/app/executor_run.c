@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/scope.h"
+#include "core/policy/scope.h"
 #include "drive/git.h"
 #include "drive/run.h"
 #include "sys/inject.h"

@@ -16,9 +16,9 @@
 #include "app/radar.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "core/event.h"
-#include "core/scope.h"
-#include "core/state.h"
+#include "core/event/event.h"
+#include "core/policy/scope.h"
+#include "core/state/state.h"
 #include "sys/file.h"
 
 /*

@@ -6,7 +6,7 @@
 #include "app/executor_impl.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/state.h"
+#include "core/state/state.h"
 #include "drive/git.h"
 
 static const char *const movers[] = {

@@ -8,8 +8,8 @@
 #include "app/executor_impl.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/prompt.h"
-#include "core/state.h"
+#include "core/prompt/prompt.h"
+#include "core/state/state.h"
 #include "drive/git.h"
 #include "drive/git_accept.h"
 

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/portable.h"
+#include "core/export/portable.h"
 #include "data/json.h"
 #include "sys/file.h"
 #include "sys/rand.h"

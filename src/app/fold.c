@@ -3,8 +3,8 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/err.h"
-#include "core/apply.h"
-#include "core/snapshot.h"
+#include "core/fold/apply.h"
+#include "core/state/snapshot.h"
 
 enum { PAGE = 4096 };
 

@@ -5,8 +5,8 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/event.h"
-#include "core/state.h"
+#include "core/event/event.h"
+#include "core/state/state.h"
 #include "drive/run.h"
 
 /* A request under way; the run may be gone when its answer comes, the executor may not. */

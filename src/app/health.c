@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/redact.h"
+#include "core/text/redact.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 

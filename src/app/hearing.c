@@ -3,7 +3,7 @@
 #include "app/engine.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/limits.h"
+#include "core/model/limits.h"
 #include "drive/run.h"
 #include "sys/file.h"
 #include "sys/inject.h"

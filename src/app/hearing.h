@@ -1,14 +1,14 @@
 #pragma once
 /*
  * What a run says, as the daemon understands it: the nonce of an instruction, which proves that it
- * arrived, and structured updates (core/update.h). Fed with the run's output from the offset up to
+ * arrived, and structured updates (core/life/update.h). Fed with the run's output from the offset up to
  * which reports were taken, so that after a restart nothing is lost and nothing taken twice; tells
  * the engine, which decides what it is worth. What we sent to this run is not taken for its words.
- * Updates are told at the pace of core/update_pace.h, however many there are.
+ * Updates are told at the pace of core/life/update_pace.h, however many there are.
  */
 #include "base/ov.h"
-#include "core/update.h"
-#include "core/update_pace.h"
+#include "core/life/update.h"
+#include "core/life/update_pace.h"
 
 struct engine;
 struct run;

@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/ulid.h"
-#include "core/state.h"
+#include "core/state/state.h"
 #include "sys/file.h"
 #include "sys/job.h"
 #include "sys/loop.h"

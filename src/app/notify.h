@@ -7,8 +7,8 @@
  * Nothing here blocks the loop. Secrets are read when they are needed, and are in no error.
  */
 #include "base/ov.h"
-#include "core/config.h"
-#include "core/transition.h"
+#include "core/config/config.h"
+#include "core/model/transition.h"
 #include "data/value.h"
 
 struct loop;

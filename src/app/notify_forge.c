@@ -8,7 +8,7 @@
 
 #include "base/duration.h"
 #include "base/str.h"
-#include "core/limits.h"
+#include "core/model/limits.h"
 #include "data/json.h"
 
 enum { LABEL_PAGES = 20, HEADERS = 6 };

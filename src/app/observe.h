@@ -11,7 +11,7 @@
 #include "agent/account.h"
 #include "base/map.h"
 #include "base/ov.h"
-#include "core/reconcile.h"
+#include "core/tick/reconcile.h"
 
 struct git;
 struct loop;
@@ -42,13 +42,13 @@ void observe_output(struct observe *o, str run_id);
 /*
  * What the agent itself says, as it changes; the account is borrowed until observe_end. Such a run
  * lives by what it says: bytes in its output alone show nothing, and what its processes use shows only
- * that a tool works (core/process_life.h). cost: COST_UNKNOWN when it is not known.
+ * that a tool works (core/life/process_life.h). cost: COST_UNKNOWN when it is not known.
  */
 void observe_account(struct observe *o, str run_id, const struct account *c, int64_t tokens,
 		int64_t cost_microusd);
 /* It was told something, held or let go: the silence that it is in says nothing about its habits. */
 void observe_meddled(struct observe *o, str run_id);
-/* How long it was silent, for run.end, as of core/silence.h; NULL: nothing is to be learned of it. */
+/* How long it was silent, for run.end, as of core/model/silence.h; NULL: nothing is to be learned of it. */
 value *observe_silences(struct arena *a, struct observe *o, str run_id);
 /* Takes a look, from the loop; ignored for a run that is being looked at or that is not known. */
 void observe_look(struct observe *o, str run_id);

@@ -4,8 +4,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/event.h"
-#include "core/limits.h"
+#include "core/event/event.h"
+#include "core/model/limits.h"
 #include "data/schema.h"
 
 /* Names that other systems use for the same thing. */
@@ -207,7 +207,7 @@ void ops_docs(struct buf *out)
 void events_docs(struct buf *out)
 {
 	buf_adds(out,
-			STR("# Events\n\nGenerated from the tables in `src/core/event.h` and "
+			STR("# Events\n\nGenerated from the tables in `src/core/event/event.h` and "
 			    "`event.c`; do not edit.\n\n"
 			    "Every event has `seq`, `at`, `type`, `actor`, `data`, and where they "
 			    "apply `goal`, `node`, `assignment`, "

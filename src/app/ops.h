@@ -9,9 +9,9 @@
  */
 #include "base/buf.h"
 #include "base/ov.h"
-#include "core/caller.h"
-#include "core/config.h"
-#include "core/state.h"
+#include "core/config/config.h"
+#include "core/policy/caller.h"
+#include "core/state/state.h"
 #include "store/store.h"
 
 struct safe_mode;
@@ -56,7 +56,7 @@ typedef int op_read_fn(struct op_ctx *cx, const value *params, value **ret, stru
 struct op {
 	const char *name;
 	enum op_kind kind;
-	unsigned callers; /* who may call it (core/caller.h) */
+	unsigned callers; /* who may call it (core/policy/caller.h) */
 	const char *help;
 	const struct op_param *params;
 	size_t params_n;

@@ -6,8 +6,8 @@
 #include "base/arena.h"
 #include "base/list.h"
 #include "base/str.h"
-#include "core/transition.h"
-#include "core/view.h"
+#include "core/model/transition.h"
+#include "core/view/view.h"
 #include "sys/file.h"
 
 /* As a run of it would be looked for. */

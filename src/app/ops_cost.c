@@ -3,8 +3,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/budget.h"
-#include "core/usage.h"
+#include "core/capacity/budget.h"
+#include "core/state/usage.h"
 
 static int by_param(const value *params, enum usage_by *ret, struct ov_err *err)
 {

@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/str.h"
-#include "core/explain_state.h"
-#include "core/vigil.h"
+#include "core/explain/explain_state.h"
+#include "core/model/watchdog.h"
 #include "sys/file.h"
 #include "version.h"
 

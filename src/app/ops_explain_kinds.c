@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "core/explain_state.h"
+#include "core/explain/explain_state.h"
 
 enum { NAMES_MAX = 20000 }; /* that are compared with one that nobody knows */
 

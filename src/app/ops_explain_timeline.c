@@ -7,10 +7,10 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "core/event.h"
-#include "core/explain_state.h"
-#include "core/habit.h"
-#include "core/timeline.h"
+#include "core/event/event.h"
+#include "core/explain/explain_state.h"
+#include "core/life/timeline.h"
+#include "core/state/habit.h"
 
 enum { PAST_MOST = 40 };
 

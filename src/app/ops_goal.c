@@ -3,8 +3,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/event.h"
-#include "core/view.h"
+#include "core/event/event.h"
+#include "core/view/view.h"
 
 static bool has_tag(const struct goal *g, str tag)
 {

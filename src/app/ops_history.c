@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/moment.h"
 #include "base/str.h"
-#include "core/view.h"
+#include "core/view/view.h"
 #include "sys/clock.h"
 #include "sys/rand.h"
 

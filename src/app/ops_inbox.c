@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/accept.h"
-#include "core/view.h"
+#include "core/capacity/accept_queue.h"
+#include "core/view/view.h"
 
 #define WITH_CHECK "accept|" REVIEW_CHECK "|reject: WHY"
 

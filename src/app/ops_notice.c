@@ -1,7 +1,7 @@
 /* Reading operations about what people outside were told. */
 #include "app/ops.h"
 #include "base/arena.h"
-#include "core/view.h"
+#include "core/view/view.h"
 
 int op_notice_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {

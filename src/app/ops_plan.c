@@ -3,11 +3,11 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/event.h"
-#include "core/plan_diff.h"
-#include "core/plan_make.h"
-#include "core/plan_replan.h"
-#include "core/view.h"
+#include "core/event/event.h"
+#include "core/plan/plan_diff.h"
+#include "core/plan/plan_make.h"
+#include "core/plan/plan_replan.h"
+#include "core/view/view.h"
 
 static int find_planned(struct op_ctx *cx, const value *params, struct goal **ret,
 		struct ov_err *err)

@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/event.h"
-#include "core/report.h"
+#include "core/event/event.h"
+#include "core/report/report.h"
 #include "sys/rand.h"
 
 enum { PAGE = 1000 };

@@ -1,8 +1,8 @@
 /* The table of operations, and the parameters of each. */
 #include "app/ops.h"
 #include "base/moment.h"
-#include "core/limits.h"
-#include "core/scope.h"
+#include "core/model/limits.h"
+#include "core/policy/scope.h"
 
 #define GOAL_OPT                                                                   \
 	{                                                                          \

@@ -3,10 +3,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/event.h"
-#include "core/reconcile.h"
-#include "core/scope.h"
-#include "core/view.h"
+#include "core/event/event.h"
+#include "core/policy/scope.h"
+#include "core/tick/reconcile.h"
+#include "core/view/view.h"
 
 /* The text of the newest instruction is in the event that intended it, nowhere else. */
 static int put_instruction(struct op_ctx *cx, value *assignment, struct ov_err *err)

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/view.h"
+#include "core/view/view.h"
 
 int op_worker_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {

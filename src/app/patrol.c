@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "base/vec.h"
-#include "core/event.h"
+#include "core/event/event.h"
 #include "drive/git.h"
 #include "sys/file.h"
 #include "sys/loop.h"

@@ -8,9 +8,9 @@
  * The HTTP client is made when the first question needs it: who has no planner pays nothing.
  */
 #include "base/ov.h"
-#include "core/config.h"
-#include "core/model.h"
-#include "core/planner.h"
+#include "core/config/config.h"
+#include "core/model/model.h"
+#include "core/prompt/planner.h"
 #include "data/value.h"
 
 struct loop;

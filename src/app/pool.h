@@ -7,7 +7,7 @@
  * the same answer, or waits for it.
  */
 #include "base/ov.h"
-#include "core/pool.h"
+#include "core/plan/pool.h"
 
 struct loop;
 struct pool_question;

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/event.h"
+#include "core/event/event.h"
 #include "drive/git.h"
 #include "sys/file.h"
 #include "sys/follow.h"

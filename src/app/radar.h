@@ -8,7 +8,7 @@
  * followers and remembers nothing across restarts: the logs tell it again.
  */
 #include "base/ov.h"
-#include "core/state.h"
+#include "core/state/state.h"
 
 struct event;
 struct git;

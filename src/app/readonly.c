@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/limits.h"
+#include "core/model/limits.h"
 #include "data/json.h"
 #include "data/jsonrpc.h"
 #include "sys/clock.h"

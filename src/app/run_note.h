@@ -5,7 +5,7 @@
  */
 #include "agent/format.h"
 #include "base/ov.h"
-#include "core/config.h"
+#include "core/config/config.h"
 
 struct run_note {
 	const char *runtime;               /* "exec" where it is not known */

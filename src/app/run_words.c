@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/last_lines.h"
-#include "core/redact.h"
+#include "core/text/last_lines.h"
+#include "core/text/redact.h"
 #include "sys/file.h"
 #include "sys/sparse.h"
 

@@ -6,7 +6,7 @@
  * how its files are kept aside, and how safe mode is shown.
  */
 #include "base/ov.h"
-#include "core/state.h"
+#include "core/state/state.h"
 #include "store/store.h"
 
 enum { SAFE_COPIES_MAX = 5 }; /* kept aside in all; more are not made, and none is removed */

@@ -4,7 +4,7 @@
  * sandbox protects, and what an earlier run left must not lead a mount elsewhere.
  */
 #include "agent/sandbox.h"
-#include "core/config.h"
+#include "core/config/config.h"
 
 struct sandbox_guarded {
 	const char *store;

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/view.h"
+#include "core/view/view.h"
 #include "data/json.h"
 
 enum { FOLLOW_CATCH_UP = 1000 };

@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/vigil.h"
+#include "core/model/watchdog.h"
 #include "sys/file.h"
 #include "sys/loop.h"
 

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/lane.h"
 #include "cli/trust.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "data/json.h"
 #include "sys/file.h"
 

@@ -4,8 +4,8 @@
 #include "cli/command.h"
 #include "cli/cost.h"
 #include "cli/worker.h"
-#include "core/auto_mode.h"
-#include "core/budget.h"
+#include "core/capacity/auto_mode.h"
+#include "core/capacity/budget.h"
 #include "data/value.h"
 
 static void show_budget(struct out *o, const value *budget)

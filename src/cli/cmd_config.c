@@ -2,7 +2,7 @@
 
 #include "base/str.h"
 #include "cli/input.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "data/json.h"
 #include "sys/file.h"
 

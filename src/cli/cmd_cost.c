@@ -2,7 +2,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/cost.h"
-#include "core/budget.h"
+#include "core/capacity/budget.h"
 
 /* "950", "12.3k", "4.1M" */
 str tokens_text(struct arena *a, int64_t n)

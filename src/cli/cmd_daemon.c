@@ -14,7 +14,7 @@
 #include "cli/command.h"
 #include "cli/status_watch.h"
 #include "cli/trust.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "data/json.h"
 #include "data/vital.h"
 #include "sys/clock.h"

@@ -1,7 +1,7 @@
 /* The detectors on a history from a file: needs no daemon, and no store. */
 #include "base/str.h"
 #include "cli/input.h"
-#include "core/history.h"
+#include "core/oversight/history.h"
 #include "data/json.h"
 
 enum { EXIT_FOUND = 1, VALUE_COLUMNS = 100 };

@@ -3,7 +3,7 @@
 #include "cli/goal.h"
 #include "cli/input.h"
 #include "cli/oversight.h"
-#include "core/budget.h"
+#include "core/capacity/budget.h"
 #include "data/json.h"
 
 struct census {

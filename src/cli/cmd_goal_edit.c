@@ -3,8 +3,8 @@
 #include "base/str.h"
 #include "cli/goal.h"
 #include "cli/input.h"
-#include "core/limits.h"
-#include "core/oversight.h"
+#include "core/model/limits.h"
+#include "core/policy/oversight_policy.h"
 #include "data/json.h"
 
 enum { AMOUNT_DIGITS = 18 };

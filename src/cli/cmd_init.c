@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/surroundings.h"
 #include "cli/trust.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "data/json.h"
 #include "sys/file.h"
 

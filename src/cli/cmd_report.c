@@ -5,9 +5,9 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/cost.h"
-#include "core/auto_mode.h"
-#include "core/report.h"
-#include "core/transition.h"
+#include "core/capacity/auto_mode.h"
+#include "core/model/transition.h"
+#include "core/report/report.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 

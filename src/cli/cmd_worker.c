@@ -3,8 +3,8 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/worker.h"
-#include "core/limits.h"
-#include "core/model_worker.h"
+#include "core/model/limits.h"
+#include "core/model/model_worker.h"
 
 value *worker_params(struct cli *c)
 {

@@ -5,9 +5,9 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "core/config.h"
-#include "core/limits.h"
-#include "core/plan.h"
+#include "core/config/config.h"
+#include "core/model/limits.h"
+#include "core/plan/plan.h"
 #include "data/json.h"
 #include "sys/file.h"
 

@@ -5,7 +5,7 @@
  */
 #include "base/buf.h"
 #include "base/ov.h"
-#include "core/config.h"
+#include "core/config/config.h"
 
 struct unit {
 	const char *program;   /* overseer, absolute */

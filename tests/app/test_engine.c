@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "core/snapshot.h"
+#include "core/state/snapshot.h"
 #include "data/json.h"
 #include "tests/rng.h"
 

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/detect.h"
+#include "core/oversight/detect.h"
 #include "tests/bench/figure.h"
 
 enum { ROUNDS = 5, CALLS = 200000, FILES = 6 };

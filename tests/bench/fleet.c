@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/apply.h"
+#include "core/fold/apply.h"
 #include "data/json.h"
 
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"

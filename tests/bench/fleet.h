@@ -7,10 +7,10 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/ov.h"
-#include "core/decide.h"
-#include "core/policy.h"
-#include "core/reconcile.h"
-#include "core/state.h"
+#include "core/decide/decide.h"
+#include "core/policy/policy.h"
+#include "core/state/state.h"
+#include "core/tick/reconcile.h"
 
 struct fleet;
 /* One event that was applied, with its body as it is stored, in the fleet's arena. */

@@ -18,7 +18,7 @@
 #include "base/list.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "core/snapshot.h"
+#include "core/state/snapshot.h"
 #include "store/store.h"
 #include "tests/bench/fleet.h"
 

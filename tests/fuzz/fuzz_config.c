@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/utf8.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "data/json.h"
 
 static void check(const struct config *c)

@@ -9,11 +9,11 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/apply.h"
-#include "core/explain_state.h"
-#include "core/reconcile.h"
-#include "core/snapshot.h"
-#include "core/view.h"
+#include "core/explain/explain_state.h"
+#include "core/fold/apply.h"
+#include "core/state/snapshot.h"
+#include "core/tick/reconcile.h"
+#include "core/view/view.h"
 #include "data/json.h"
 
 static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = 256 } };

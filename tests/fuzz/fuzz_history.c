@@ -10,8 +10,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/history.h"
-#include "core/signature.h"
+#include "core/oversight/history.h"
+#include "core/text/signature.h"
 #include "data/json.h"
 
 static void check(bool ok)

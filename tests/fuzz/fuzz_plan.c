@@ -10,9 +10,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "core/apply.h"
-#include "core/decide.h"
-#include "core/plan_diff.h"
+#include "core/decide/decide.h"
+#include "core/fold/apply.h"
+#include "core/plan/plan_diff.h"
 #include "data/json.h"
 
 static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = 256 } };

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/planner.h"
+#include "core/prompt/planner.h"
 #include "data/json.h"
 
 static void check(bool ok)

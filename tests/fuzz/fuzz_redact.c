@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/redact.h"
+#include "core/text/redact.h"
 
 static void check(bool ok)
 {

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/update.h"
+#include "core/life/update.h"
 #include "data/json.h"
 
 static void check(bool ok)

@@ -2,8 +2,8 @@
 #include "tests/test.h"
 
 #include "base/duration.h"
-#include "core/prompt.h"
-#include "core/scope.h"
+#include "core/policy/scope.h"
+#include "core/prompt/prompt.h"
 #include "tests/scenario/scn.h"
 
 /* Words that only make a sentence of it. */

@@ -2,7 +2,7 @@
 #include "tests/test.h"
 
 #include "base/duration.h"
-#include "core/liveness.h"
+#include "core/life/liveness.h"
 #include "tests/scenario/scn.h"
 
 /* T1 in any goal, or goal/T1. */

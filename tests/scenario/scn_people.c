@@ -1,7 +1,7 @@
 /* What people, agents' own words and planners do in a scenario: commands, reports, answers. */
 #include "tests/test.h"
 
-#include "core/plan_make.h"
+#include "core/plan/plan_make.h"
 #include "tests/scenario/scn.h"
 
 static void put_text(struct scn *s, value *params, const char *key, str text)

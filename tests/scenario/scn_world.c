@@ -5,7 +5,7 @@
  */
 #include "tests/test.h"
 
-#include "core/snapshot.h"
+#include "core/state/snapshot.h"
 #include "data/json.h"
 #include "tests/scenario/scn.h"
 

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/apply.h"
+#include "core/fold/apply.h"
 #include "tests/sim/check_impl.h"
 #include "tests/sim/disk.h"
 

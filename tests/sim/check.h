@@ -6,8 +6,8 @@
  * The checker believes nobody: it keeps its own books of what it must remember from the events.
  * A step costs what changed, not what there is.
  */
-#include "core/event.h"
-#include "core/state.h"
+#include "core/event/event.h"
+#include "core/state/state.h"
 #include "tests/sim/sim.h"
 
 struct invariant {

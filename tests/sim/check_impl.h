@@ -7,8 +7,8 @@
  */
 #include "base/map.h"
 #include "base/vec.h"
-#include "core/model.h"
-#include "core/silence.h"
+#include "core/model/model.h"
+#include "core/model/silence.h"
 #include "store/store.h"
 #include "tests/sim/check.h"
 #include "tests/sim/daemon.h"

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/view.h"
+#include "core/view/view.h"
 #include "tests/sim/check.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/exec.h"

@@ -25,7 +25,7 @@ struct sim_daemon {
 	bool started, stopping, archiving;
 	ov_time stopped_at; /* when it was told to stop */
 	enum ending ending;
-	ov_time set, slept; /* of the clock, as it knows: see core/vigil.h */
+	ov_time set, slept; /* of the clock, as it knows: see core/model/watchdog.h */
 	bool failing;       /* the store refuses to be written */
 	bool dead;          /* nothing that it does counts any more */
 };

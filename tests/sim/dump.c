@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "core/rescue_owner.h"
+#include "core/export/rescue_owner.h"
 #include "data/json.h"
 #include "tests/sim/daemon.h"
 #include "tests/sim/disk.h"

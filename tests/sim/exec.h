@@ -4,8 +4,8 @@
  * git and machine, in the time that they take, listens to runs (with the real app/hearing), takes the
  * looks that the tick asks for. Dies with its daemon: what was under way then is cut off anywhere.
  */
-#include "core/event.h"
-#include "core/model.h"
+#include "core/event/event.h"
+#include "core/model/model.h"
 #include "tests/sim/daemon.h"
 
 struct sim_exec *exec_new(struct sim_daemon *d);

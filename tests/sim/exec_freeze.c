@@ -1,6 +1,6 @@
 /* Runs that are held while their goal is paused, as app/freeze does it: by what the state wants, again and again. */
 #include "base/str.h"
-#include "core/event.h"
+#include "core/event/event.h"
 #include "tests/sim/exec_impl.h"
 #include "tests/sim/tape.h"
 

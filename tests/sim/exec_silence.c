@@ -1,10 +1,10 @@
 /*
- * What runs do and how long they are silent, as app/observe hears it: for core/habit to learn from. The
+ * What runs do and how long they are silent, as app/observe hears it: for core/state/habit to learn from. The
  * steps of a script are few and long; the many short calls and thoughts that a real run has besides are
  * noted when it begins, so that a handful of runs is enough to know an agent by.
  */
 #include "base/str.h"
-#include "core/process_life.h"
+#include "core/life/process_life.h"
 #include "tests/sim/exec_impl.h"
 
 /* In every second world something is learned; in some of them agents that are silent for long. */

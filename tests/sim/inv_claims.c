@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
-#include "core/update_pace.h"
+#include "core/life/update_pace.h"
 #include "tests/sim/check_impl.h"
 #include "tests/sim/machine.h"
 

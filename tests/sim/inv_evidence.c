@@ -4,7 +4,7 @@
  * is given up, and nobody asked, on what a daemon before it saw.
  */
 #include "base/str.h"
-#include "core/reconcile.h"
+#include "core/tick/reconcile.h"
 #include "tests/sim/check_impl.h"
 #include "tests/sim/exec.h"
 #include "tests/sim/machine.h"

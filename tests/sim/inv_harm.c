@@ -3,7 +3,7 @@
  * on doubtful evidence. Judged by what the daemon knew when it decided, on the clock that it read.
  */
 #include "base/str.h"
-#include "core/reconcile.h"
+#include "core/tick/reconcile.h"
 #include "tests/sim/check_impl.h"
 #include "tests/sim/exec.h"
 #include "tests/sim/machine.h"

@@ -3,9 +3,9 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/lane.h"
-#include "core/reconcile.h"
-#include "core/slots.h"
+#include "core/capacity/lane.h"
+#include "core/capacity/slots.h"
+#include "core/tick/reconcile.h"
 
 #define FAR OV_DAY
 #define TOLD (12 * OV_HOUR)

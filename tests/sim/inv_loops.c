@@ -3,8 +3,8 @@
  * what, so what oversight makes of the same runs can be judged without asking it.
  */
 #include "base/str.h"
-#include "core/detect.h"
-#include "core/oversight.h"
+#include "core/oversight/detect.h"
+#include "core/policy/oversight_policy.h"
 #include "tests/sim/check_impl.h"
 #include "tests/sim/machine.h"
 

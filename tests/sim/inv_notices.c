@@ -1,6 +1,6 @@
 /* People outside: who is said to have been told was told, and who is to be told is, in time. */
 #include "base/str.h"
-#include "core/notices.h"
+#include "core/inbox/notices.h"
 #include "tests/sim/check_impl.h"
 
 /* So long a notice that may go now may lie about: a few at a time go, and the daemon may be down. */

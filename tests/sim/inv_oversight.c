@@ -1,6 +1,6 @@
 /* Oversight: each run is looked at once, each pattern answered once, and what is said is heard. */
 #include "base/str.h"
-#include "core/limits.h"
+#include "core/model/limits.h"
 #include "tests/sim/check_impl.h"
 
 /* ---- iterations_counted ---- */

@@ -1,6 +1,6 @@
 /* What the watchdog goes by: a healthy daemon that owes something moves. */
 #include "base/str.h"
-#include "core/due.h"
+#include "core/tick/work_due.h"
 #include "tests/sim/check_impl.h"
 #include "tests/sim/exec.h"
 

@@ -3,8 +3,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/limits.h"
-#include "core/snapshot.h"
+#include "core/model/limits.h"
+#include "core/state/snapshot.h"
 #include "tests/sim/check_impl.h"
 
 /* ---- one_writer ---- */

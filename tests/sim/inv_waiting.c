@@ -3,7 +3,7 @@
  * is; and when it goes on nobody is asked any more. What agents really wait for the machine knows.
  */
 #include "base/str.h"
-#include "core/reconcile.h"
+#include "core/tick/reconcile.h"
 #include "tests/sim/check_impl.h"
 #include "tests/sim/exec.h"
 #include "tests/sim/machine.h"

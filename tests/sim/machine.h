@@ -6,7 +6,7 @@
  * stand-in of the executor listens to runs and gives them orders, as app/executor does through
  * drive/run. What really happened is on record here for the invariants.
  */
-#include "core/silence.h"
+#include "core/model/silence.h"
 #include "tests/sim/sim.h"
 
 struct sim_run;

@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/err.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "tests/sim/quality.h"
 
 enum {

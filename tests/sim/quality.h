@@ -19,7 +19,7 @@
  */
 #include "base/buf.h"
 #include "base/ov.h"
-#include "core/policy.h"
+#include "core/policy/policy.h"
 #include "tests/rng.h"
 
 enum {

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
-#include "core/process_life.h"
+#include "core/life/process_life.h"
 #include "tests/sim/quality_world.h"
 
 enum {

@@ -5,8 +5,8 @@
  */
 #include "agent/calls.h"
 #include "agent/repeats.h"
-#include "core/reconcile.h"
-#include "core/silence.h"
+#include "core/model/silence.h"
+#include "core/tick/reconcile.h"
 #include "tests/sim/quality.h"
 #include "tests/unit/core_fixture.h"
 

@@ -25,8 +25,8 @@
 #include "base/ov.h"
 #include "base/sha256.h"
 #include "base/vec.h"
-#include "core/config.h"
-#include "core/event.h"
+#include "core/config/config.h"
+#include "core/event/event.h"
 #include "tests/rng.h"
 
 struct checker;

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "core/update.h"
+#include "core/life/update.h"
 #include "tests/sim/queue.h"
 #include "tests/sim/simgit.h"
 #include "tests/test.h"

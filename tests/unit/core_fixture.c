@@ -3,8 +3,8 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
-#include "core/limits.h"
-#include "core/snapshot.h"
+#include "core/model/limits.h"
+#include "core/state/snapshot.h"
 #include "data/json.h"
 
 static const struct policy_agent agents[] = {

@@ -8,10 +8,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/apply.h"
-#include "core/decide.h"
-#include "core/policy.h"
-#include "core/state.h"
+#include "core/decide/decide.h"
+#include "core/fold/apply.h"
+#include "core/policy/policy.h"
+#include "core/state/state.h"
 #include "tests/rng.h"
 
 struct fixture {

@@ -2,9 +2,9 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
-#include "core/accept.h"
-#include "core/prompt.h"
-#include "core/view.h"
+#include "core/capacity/accept_queue.h"
+#include "core/prompt/prompt.h"
+#include "core/view/view.h"
 #include "tests/unit/core_fixture.h"
 
 TEST_MAIN

@@ -2,8 +2,8 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/aftermath.h"
-#include "core/handoff.h"
+#include "core/intervene/aftermath.h"
+#include "core/prompt/handoff.h"
 #include "tests/unit/core_fixture.h"
 
 static const struct thresholds thresholds = {

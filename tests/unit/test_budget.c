@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/budget.h"
+#include "core/capacity/budget.h"
 
 static const struct policy four = { .estimate = { 4, 1000, 10, 100 } };
 

@@ -1,7 +1,7 @@
 /* Who calls, by what is known of its process, and what follows from the column of the table. */
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/caller.h"
+#include "core/policy/caller.h"
 #include "tests/test.h"
 
 TEST_MAIN

@@ -3,7 +3,7 @@
 
 #include "base/str.h"
 #include "base/vec.h"
-#include "core/snapshot.h"
+#include "core/state/snapshot.h"
 #include "tests/unit/core_fixture.h"
 
 TEST_MAIN

@@ -2,8 +2,8 @@
 #include "tests/test.h"
 
 #include "base/duration.h"
-#include "core/budget.h"
-#include "core/liveness.h"
+#include "core/capacity/budget.h"
+#include "core/life/liveness.h"
 #include "data/json.h"
 #include "tests/unit/core_fixture.h"
 

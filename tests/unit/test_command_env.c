@@ -1,4 +1,4 @@
-#include "core/command_env.h"
+#include "core/config/command_env.h"
 
 #include "base/err.h"
 #include "base/str.h"

@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "data/json.h"
 #include "data/toml.h"
 

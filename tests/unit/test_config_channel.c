@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "data/json.h"
 
 static struct config *parse(const char *toml)

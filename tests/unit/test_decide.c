@@ -1,7 +1,7 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
-#include "core/limits.h"
+#include "core/model/limits.h"
 #include "data/json.h"
 #include "tests/unit/core_fixture.h"
 

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/detect.h"
+#include "core/oversight/detect.h"
 #include "data/json.h"
 
 /* An iteration in short. What is not known is 0, so that a row says only what it is about: see K. */

@@ -2,7 +2,7 @@
 #include "tests/test.h"
 
 #include "base/map.h"
-#include "core/due.h"
+#include "core/tick/work_due.h"
 #include "tests/unit/core_fixture.h"
 
 #define HARVESTED "'head': 'h', 'tree': 't', 'commits': 1, 'files_changed': 2"

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/event.h"
+#include "core/event/event.h"
 #include "data/json.h"
 #include "tests/rng.h"
 

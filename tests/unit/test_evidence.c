@@ -1,5 +1,5 @@
 /* What is known of a run without its agent's help, and what only its agent says. */
-#include "core/iteration.h"
+#include "core/oversight/iteration.h"
 #include "tests/test.h"
 #include "tests/unit/core_fixture.h"
 

@@ -1,10 +1,10 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
-#include "core/explain_state.h"
-#include "core/limits.h"
-#include "core/prompt.h"
-#include "core/view.h"
+#include "core/explain/explain_state.h"
+#include "core/model/limits.h"
+#include "core/prompt/prompt.h"
+#include "core/view/view.h"
 #include "data/json.h"
 #include "tests/unit/core_fixture.h"
 

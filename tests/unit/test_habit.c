@@ -2,11 +2,11 @@
 
 #include <stdio.h>
 
-#include "core/habit.h"
-#include "core/liveness.h"
-#include "core/recover.h"
-#include "core/silence.h"
-#include "core/snapshot.h"
+#include "core/life/ladder.h"
+#include "core/life/liveness.h"
+#include "core/model/silence.h"
+#include "core/state/habit.h"
+#include "core/state/snapshot.h"
 #include "tests/unit/core_fixture.h"
 
 /* ---- the book of one run ---- */

@@ -2,10 +2,10 @@
 #include "tests/test.h"
 
 #include "base/utf8.h"
-#include "core/handoff.h"
-#include "core/limits.h"
-#include "core/prompt.h"
-#include "core/snapshot.h"
+#include "core/model/limits.h"
+#include "core/prompt/handoff.h"
+#include "core/prompt/prompt.h"
+#include "core/state/snapshot.h"
 #include "data/json.h"
 #include "tests/unit/core_fixture.h"
 

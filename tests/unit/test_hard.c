@@ -1,7 +1,7 @@
 /* Hard failures: the daemon cannot go on, and nobody is to blame for being stopped by that. */
 #include "tests/test.h"
 
-#include "core/snapshot.h"
+#include "core/state/snapshot.h"
 #include "tests/unit/core_fixture.h"
 
 static void fail_hard(struct fixture *f)

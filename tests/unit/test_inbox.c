@@ -1,7 +1,7 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
-#include "core/view.h"
+#include "core/view/view.h"
 #include "tests/unit/core_fixture.h"
 
 /* T1 fails until a person is asked; the number of the question. */

@@ -1,9 +1,9 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
-#include "core/inbox.h"
-#include "core/snapshot.h"
-#include "core/view.h"
+#include "core/inbox/inbox.h"
+#include "core/state/snapshot.h"
+#include "core/view/view.h"
 #include "tests/unit/core_fixture.h"
 
 /* Events as an intervention of oversight makes them. */

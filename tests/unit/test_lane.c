@@ -1,12 +1,12 @@
 /* Agents that are given no work for a while: how long, how that is known, and what waits for them. */
 #include "tests/test.h"
 
-#include "core/explain_state.h"
-#include "core/lane.h"
-#include "core/last_lines.h"
-#include "core/limits.h"
-#include "core/snapshot.h"
-#include "core/view.h"
+#include "core/capacity/lane.h"
+#include "core/explain/explain_state.h"
+#include "core/model/limits.h"
+#include "core/state/snapshot.h"
+#include "core/text/last_lines.h"
+#include "core/view/view.h"
 #include "tests/unit/core_fixture.h"
 
 static void begin(struct fixture *f, size_t tasks)

@@ -1,8 +1,8 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
-#include "core/notices.h"
-#include "core/snapshot.h"
+#include "core/inbox/notices.h"
+#include "core/state/snapshot.h"
 #include "tests/unit/core_fixture.h"
 
 /* ---- what is asked for ---- */

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "core/iteration.h"
-#include "core/snapshot.h"
+#include "core/oversight/iteration.h"
+#include "core/state/snapshot.h"
 #include "tests/unit/core_fixture.h"
 
 static void begin(struct fixture *f)

@@ -1,7 +1,7 @@
 /* What patrols find: each finding has its repair and its cap, and counts until the worker gets on. */
 #include "tests/test.h"
 
-#include "core/snapshot.h"
+#include "core/state/snapshot.h"
 #include "tests/unit/core_fixture.h"
 
 TEST_MAIN

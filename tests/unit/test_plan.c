@@ -4,9 +4,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/limits.h"
-#include "core/plan.h"
-#include "core/policy.h"
+#include "core/model/limits.h"
+#include "core/plan/plan.h"
+#include "core/policy/policy.h"
 #include "data/json.h"
 
 static value *parse(struct arena *a, const char *text)

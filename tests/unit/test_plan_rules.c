@@ -4,8 +4,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/plan_impl.h"
-#include "core/planner.h"
+#include "core/plan/plan_members.h"
+#include "core/prompt/planner.h"
 #include "data/json.h"
 #include "tests/unit/core_fixture.h"
 

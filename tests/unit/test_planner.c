@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/sha256.h"
 #include "base/str.h"
-#include "core/planner.h"
+#include "core/prompt/planner.h"
 #include "data/json.h"
 
 TEST_MAIN

@@ -1,7 +1,7 @@
 #include "tests/test.h"
 
 #include "base/str.h"
-#include "core/price.h"
+#include "core/policy/price.h"
 
 static const struct price table[] = {
 	{ STR_INIT("gpt-*"), 1000000, 2000000, PRICE_UNKNOWN, PRICE_UNKNOWN },

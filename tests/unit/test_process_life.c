@@ -1,7 +1,7 @@
 /* What processes use, and of which of it somebody may say that the agent works. */
 #include "tests/test.h"
 
-#include "core/process_life.h"
+#include "core/life/process_life.h"
 
 enum { MINUTE_MS = 60 * 1000 };
 

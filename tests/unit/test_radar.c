@@ -1,8 +1,8 @@
 /* What the radar reports: recorded once, told to those who hear, taken back. */
 #include "tests/test.h"
 
-#include "core/radar.h"
-#include "core/snapshot.h"
+#include "core/state/snapshot.h"
+#include "core/tick/conflict.h"
 #include "tests/unit/core_fixture.h"
 
 TEST_MAIN

@@ -1,9 +1,9 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
-#include "core/limits.h"
-#include "core/prompt.h"
-#include "core/slots.h"
+#include "core/capacity/slots.h"
+#include "core/model/limits.h"
+#include "core/prompt/prompt.h"
 #include "data/json.h"
 #include "tests/unit/core_fixture.h"
 

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/model.h"
+#include "core/model/model.h"
 #include "data/json.h"
 #include "tests/rng.h"
 

@@ -1,10 +1,10 @@
 #include "tests/test.h"
 
-#include "core/limits.h"
-#include "core/plan_diff.h"
-#include "core/plan_make.h"
-#include "core/plan_replan.h"
-#include "core/snapshot.h"
+#include "core/model/limits.h"
+#include "core/plan/plan_diff.h"
+#include "core/plan/plan_make.h"
+#include "core/plan/plan_replan.h"
+#include "core/state/snapshot.h"
 #include "data/json.h"
 #include "tests/unit/core_fixture.h"
 

@@ -1,10 +1,10 @@
 #include "tests/test.h"
 
 #include "base/duration.h"
-#include "core/report.h"
-#include "core/report_layout.h"
-#include "core/report_svg.h"
-#include "core/report_tuning.h"
+#include "core/report/report.h"
+#include "core/report/report_layout.h"
+#include "core/report/report_svg.h"
+#include "core/report/report_tuning.h"
 #include "tests/unit/core_fixture.h"
 
 static const struct report_style utc = { 0 };

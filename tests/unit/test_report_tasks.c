@@ -1,8 +1,8 @@
 /* Tasks in reports: each of them once with what finally became of it, and progress as the state has it. */
 #include "tests/test.h"
 
-#include "core/report.h"
-#include "core/view.h"
+#include "core/report/report.h"
+#include "core/view/view.h"
 #include "tests/unit/core_fixture.h"
 
 static struct report_goal *reported(struct fixture *f, str goal)

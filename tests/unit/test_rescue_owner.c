@@ -1,7 +1,7 @@
 /* Whose work a rescue ref holds: that of who was in the worktree, not of who comes next. */
 #include "tests/test.h"
 
-#include "core/rescue_owner.h"
+#include "core/export/rescue_owner.h"
 #include "tests/unit/core_fixture.h"
 
 struct told {

@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/retain.h"
+#include "core/capacity/retention.h"
 
 TEST_MAIN
 

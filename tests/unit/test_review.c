@@ -1,9 +1,9 @@
 /* Which finished work waits for a person before it is accepted, and what the person is told. */
 #include "tests/test.h"
 
-#include "core/accept.h"
-#include "core/standing.h"
-#include "core/view.h"
+#include "core/capacity/accept_queue.h"
+#include "core/view/view.h"
+#include "core/work/standing.h"
 #include "tests/unit/core_fixture.h"
 
 TEST_MAIN

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "core/config.h"
-#include "core/scope.h"
+#include "core/config/config.h"
+#include "core/policy/scope.h"
 #include "data/json.h"
 #include "tests/unit/core_fixture.h"
 

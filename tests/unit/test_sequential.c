@@ -1,10 +1,10 @@
 /* "sequential": parts of a plan that are worked on one after another. */
 #include "tests/test.h"
 
-#include "core/dependants.h"
-#include "core/plan_make.h"
-#include "core/snapshot.h"
-#include "core/view.h"
+#include "core/plan/plan_make.h"
+#include "core/state/dependants.h"
+#include "core/state/snapshot.h"
+#include "core/view/view.h"
 #include "data/json.h"
 #include "tests/unit/core_fixture.h"
 

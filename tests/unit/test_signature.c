@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/signature.h"
+#include "core/text/signature.h"
 
 static struct arena a;
 

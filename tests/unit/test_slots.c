@@ -1,10 +1,10 @@
 /* Work that waits has no slot: others begin meanwhile, up to a bound, and what waited comes first again. */
 #include "tests/test.h"
 
-#include "core/accept.h"
-#include "core/explain_state.h"
-#include "core/slots.h"
-#include "core/view.h"
+#include "core/capacity/accept_queue.h"
+#include "core/capacity/slots.h"
+#include "core/explain/explain_state.h"
+#include "core/view/view.h"
 #include "tests/unit/core_fixture.h"
 
 static void begin(struct fixture *f, size_t tasks, int64_t workers)

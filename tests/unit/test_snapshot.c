@@ -1,8 +1,8 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
-#include "core/limits.h"
-#include "core/snapshot.h"
+#include "core/model/limits.h"
+#include "core/state/snapshot.h"
 #include "data/json.h"
 #include "tests/unit/core_fixture.h"
 

@@ -1,9 +1,9 @@
 /* Goals to which tasks are added one by one. */
 #include "tests/test.h"
 
-#include "core/budget.h"
-#include "core/limits.h"
-#include "core/standing.h"
+#include "core/capacity/budget.h"
+#include "core/model/limits.h"
+#include "core/work/standing.h"
 #include "tests/unit/core_fixture.h"
 
 /* As a command does that adds a task: decided, stored, applied. */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "core/budget.h"
-#include "core/snapshot.h"
+#include "core/capacity/budget.h"
+#include "core/state/snapshot.h"
 #include "data/json.h"
 #include "tests/next_step.h"
 #include "tests/unit/core_fixture.h"

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "core/accept.h"
-#include "core/snapshot.h"
+#include "core/capacity/accept_queue.h"
+#include "core/state/snapshot.h"
 #include "tests/unit/core_fixture.h"
 
 TEST_MAIN

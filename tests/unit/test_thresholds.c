@@ -3,9 +3,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/config.h"
-#include "core/model.h"
-#include "core/policy.h"
+#include "core/config/config.h"
+#include "core/model/model.h"
+#include "core/policy/policy.h"
 #include "data/json.h"
 
 static int merge(struct oversight *o, const char *json, struct ov_err *err)

@@ -7,8 +7,8 @@
 #include "agent/format.h"
 #include "base/duration.h"
 #include "base/vec.h"
-#include "core/config.h"
-#include "core/timeline.h"
+#include "core/config/config.h"
+#include "core/life/timeline.h"
 #include "tests/unit/core_fixture.h"
 
 struct happened {

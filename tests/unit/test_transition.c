@@ -3,8 +3,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/model.h"
-#include "core/transition.h"
+#include "core/model/model.h"
+#include "core/model/transition.h"
 
 /* The tables of the design, written out once more, as "from: to to (override)". */
 struct row {

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "core/update_pace.h"
+#include "core/life/update_pace.h"
 #include "data/json.h"
 #include "tests/rng.h"
 

@@ -3,9 +3,9 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "core/limits.h"
-#include "core/snapshot.h"
-#include "core/usage.h"
+#include "core/model/limits.h"
+#include "core/state/snapshot.h"
+#include "core/state/usage.h"
 #include "tests/unit/core_fixture.h"
 
 TEST_MAIN

@@ -1,9 +1,9 @@
 /* Acts of watchdogs: each becomes an event once, and the daemon's own story is kept. */
 #include "tests/test.h"
 
-#include "core/snapshot.h"
-#include "core/view.h"
-#include "core/vigil.h"
+#include "core/model/watchdog.h"
+#include "core/state/snapshot.h"
+#include "core/view/view.h"
 #include "tests/unit/core_fixture.h"
 
 TEST_MAIN

@@ -4,8 +4,8 @@
  */
 #include "tests/test.h"
 
-#include "core/slots.h"
-#include "core/view.h"
+#include "core/capacity/slots.h"
+#include "core/view/view.h"
 #include "tests/unit/core_fixture.h"
 
 /* Agents "a" (whose sessions can be resumed) and "b"; all tasks are a's until they are handed over. */

@@ -2,9 +2,9 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
-#include "core/standing.h"
-#include "core/view.h"
-#include "core/worker.h"
+#include "core/capacity/free_worker.h"
+#include "core/view/view.h"
+#include "core/work/standing.h"
 #include "tests/unit/core_fixture.h"
 
 static struct worker *worker_of(struct fixture *f, const char *name)

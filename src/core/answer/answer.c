@@ -1,0 +1,600 @@
+/*
+ * Answers of people to escalations, and what each does: a node goes on with the answer, is done or
+ * is cancelled by it; a run that waits for it is told; what is only a notice is acknowledged.
+ */
+#include "core/answer/answer.h"
+#include "base/arena.h"
+#include "base/duration.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/capacity/accept_queue.h"
+#include "core/capacity/budget.h"
+#include "core/decide/session.h"
+#include "core/flow/auto.h"
+#include "core/flow/checkout.h"
+#include "core/flow/review.h"
+#include "core/inbox/inbox.h"
+#include "core/intervene/oversee.h"
+#include "core/model/limits.h"
+
+bool answer_is(const struct answer *a, const char *word)
+{
+	return !a->free && str_is(a->text, word);
+}
+
+static bool goal_is_over(const struct goal *g)
+{
+	return g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED;
+}
+
+static str option_names(struct decide_ctx *cx, const struct escalation *x)
+{
+	str names = STR("");
+
+	for (size_t i = 0; i < x->options.n; i++)
+		names = arena_printf(cx->arena, STR_FMT "%s" STR_FMT, STR_ARG(names),
+				names.n ? ", " : "", STR_ARG(x->options.p[i]));
+	return names;
+}
+
+/* The run is told; it gets its time to go on with that, and may stall anew. */
+static void tell_run(struct decide_ctx *cx, const struct answer *a, str text)
+{
+	note_life(cx, a->n->assignment, cx->now, LIFE_SESSION);
+	dispatch_send(cx, a->n->assignment, "answer", text, said_fits(a->n, text) ? text : STR(""));
+	episode_close(cx, a->n, STR("a person answered"));
+}
+
+/* All rungs were taken and nobody is asked any more: if it does not go on, that is another stall. */
+static void stall_anew(struct decide_ctx *cx, const struct node *n, str reason)
+{
+	if (n->assignment && n->assignment->status == AS_STALLED)
+		note_life(cx, n->assignment, cx->now, LIFE_SESSION);
+	episode_close(cx, n, reason);
+}
+
+/* One that nothing helped does not come to its next stop, at which others are told. */
+static bool can_be_told(const struct decide_ctx *cx, const struct node *n, bool stuck)
+{
+	const struct policy_agent *agent = policy_agent(cx->policy, n->assignment->agent);
+
+	return !run_deaf(cx, n) && (!stuck || (agent && agent->input));
+}
+
+/*
+ * The node goes on: the run that waits for the answer is told, or the next one. A run that nothing
+ * helped and that cannot be told makes way for one that can.
+ */
+static void go_on(struct decide_ctx *cx, const struct answer *a, str text)
+{
+	str reason = arena_printf(cx->arena, "#%lld was answered: " STR_FMT,
+			(long long)a->x->number, STR_ARG(a->text));
+	bool live = a->n->status == NODE_IN_PROGRESS && a->n->assignment && a->n->assignment->run &&
+			a->n->assignment->run->status != RUN_ENDED &&
+			a->n->assignment->stage == STAGE_RUNNING;
+	bool stuck = ladder_is_over(a->n);
+	struct event *e;
+
+	if (text.n) {
+		e = emit(cx, EV_NODE_ANSWERED, about_node(a->n));
+		ev_int(cx, e, "escalation", a->x->number);
+		ev_note(cx, e, "answer", text);
+	}
+	/* Detectors look at what comes of the answer; who was blocked is renewed by going on. */
+	if (a->n->status != NODE_BLOCKED && a->n->iterations_n > a->n->round_from)
+		oversight_renew(cx, a->g, a->n, reason);
+	if (a->n->status == NODE_BLOCKED)
+		work_unblock(cx, a->n, reason);
+	else if (live && text.n && can_be_told(cx, a->n, stuck))
+		tell_run(cx, a, text);
+	else if (live && (stuck || !text.n) && !a->n->assignment->stopping)
+		work_rerun(cx, a->n, reason);
+	else if (stuck)
+		stall_anew(cx, a->n, STR("a person answered"));
+}
+
+static void answer_node(struct decide_ctx *cx, const struct answer *a)
+{
+	str reason = arena_printf(cx->arena, "answer to #%lld: " STR_FMT, (long long)a->x->number,
+			STR_ARG(a->text));
+
+	if (node_is_final(a->n) || !node_is_leaf(a->n))
+		return;
+	if (answer_is(a, "done"))
+		work_done(cx, a->n, reason);
+	else if (answer_is(a, "cancel") && accept_check(a->n, NULL) == 0)
+		work_cancel(cx, a->n, reason);
+	else
+		go_on(cx, a, answer_is(a, "retry") ? STR("") : a->text);
+}
+
+/* An agent's own words are never commands to us, even when a person chooses them. */
+static void answer_question(struct decide_ctx *cx, const struct answer *a)
+{
+	if (!a->option)
+		answer_node(cx, a);
+	else if (!node_is_final(a->n) && node_is_leaf(a->n))
+		go_on(cx, a, a->text);
+}
+
+static int check_node(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	(void)cx;
+	return answer_is(a, "cancel") ? accept_check(a->n, err) : 0;
+}
+
+int answer_check_cancel(const struct goal *g, struct ov_err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < g->nodes.n; i++)
+		r = accept_check(g->nodes.p[i], err);
+	return r;
+}
+
+/* Nothing but a greater budget lets a goal go on. */
+static int check_budget(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	(void)cx;
+	if (answer_is(a, "cancel"))
+		return answer_check_cancel(a->g, err);
+	if (answer_is(a, "raise"))
+		return 0;
+	ov_fail(err, OV_ESTATE,
+			"the budget of goal " STR_FMT
+			" is spent: answer \"raise\" for twice as much, with --budget for another "
+			"amount, or \"cancel\" to give the goal up",
+			STR_ARG(a->g->id));
+	ov_next(err, "overseer inbox answer %lld raise --budget NAME=AMOUNT",
+			(long long)a->x->number);
+	return OV_ESTATE;
+}
+
+/* A goal with nothing to do lies about for ever once nobody is asked about it any more. */
+static int check_plan(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	bool lacking = !a->g->plan_version || a->g->reopened;
+
+	(void)cx;
+	if (answer_is(a, "cancel"))
+		return answer_check_cancel(a->g, err);
+	if (!lacking || goal_is_over(a->g))
+		return 0;
+	ov_fail(err, OV_ESTATE,
+			"goal " STR_FMT
+			" has nothing to do: give it a plan, or answer \"cancel\" to give it up",
+			STR_ARG(a->g->id));
+	ov_next(err, "overseer plan apply --goal " STR_FMT " FILE", STR_ARG(a->g->id));
+	return OV_ESTATE;
+}
+
+value *answer_params(struct decide_ctx *cx, const struct answer *a)
+{
+	value *params = value_object(cx->arena);
+
+	value_put(cx->arena, params, "goal", value_str(cx->arena, a->g->id));
+	value_put(cx->arena, params, "reason",
+			a->reason.n ? value_strf(cx->arena, "answer to #%lld: " STR_FMT,
+						      (long long)a->x->number, STR_ARG(a->reason))
+				    : value_strf(cx->arena, "answer to #%lld",
+						      (long long)a->x->number));
+	return params;
+}
+
+void answer_cancel(struct decide_ctx *cx, const struct answer *a)
+{
+	value *ignored = NULL;
+
+	if (a->g && !goal_is_over(a->g))
+		(void)decide_goal_cancel(cx, answer_params(cx, a), &ignored, NULL);
+}
+
+static void answer_goal(struct decide_ctx *cx, const struct answer *a)
+{
+	if (answer_is(a, "cancel"))
+		answer_cancel(cx, a);
+}
+
+/* What else could be said would leave it where it is, and nobody would be asked again. */
+static int check_option(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	if (a->option || a->x->options.n == 0)
+		return 0;
+	ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is no answer to this; the answers are: " STR_FMT,
+			STR_ARG(a->text), STR_ARG(option_names(cx, a->x)));
+	ov_next(err, "overseer inbox show %lld", (long long)a->x->number);
+	return OV_EINVALID;
+}
+
+/* Its prompt is in its terminal and takes keys: a text would close the entry and leave it waiting. */
+static int check_permission(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	const struct assignment *as = a->n->assignment;
+
+	if (inbox_has_answer(a->x, a->text))
+		return check_node(cx, a, err);
+	ov_fail(err, OV_EINVALID, "#%lld is answered in the agent's terminal, or with: " STR_FMT,
+			(long long)a->x->number, STR_ARG(inbox_words(cx->arena, a->x)));
+	if (as)
+		ov_next(err, "overseer worker attach " STR_FMT, STR_ARG(as->worker));
+	return OV_EINVALID;
+}
+
+static void answer_login(struct decide_ctx *cx, const struct answer *a)
+{
+	login_answered(cx, a->x);
+}
+
+static void answer_outage(struct decide_ctx *cx, const struct answer *a)
+{
+	(void)a;
+	outage_denied(cx);
+}
+
+static void answer_auto(struct decide_ctx *cx, const struct answer *a)
+{
+	auto_pause_settle(cx, a->x, a->text);
+}
+
+static void answer_failing(struct decide_ctx *cx, const struct answer *a)
+{
+	failing_answered(cx, a->x);
+}
+
+static void answer_limit(struct decide_ctx *cx, const struct answer *a)
+{
+	limit_lifted(cx, a->x);
+}
+
+static int check_accept(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	return accept_answer_check(cx, a->x, a->text, err);
+}
+
+static void answer_accept(struct decide_ctx *cx, const struct answer *a)
+{
+	accept_answered(cx, a->x, a->text);
+}
+
+static void answer_checkout(struct decide_ctx *cx, const struct answer *a)
+{
+	checkout_answered(cx, a->n);
+}
+
+static void acknowledge(struct decide_ctx *cx, const struct answer *a)
+{
+	(void)cx, (void)a;
+}
+
+/* Paused is the node alone. */
+static void answer_paused_node(struct decide_ctx *cx, const struct answer *a)
+{
+	struct answer b = *a;
+
+	if (answer_is(a, "resume"))
+		b.text = STR("retry");
+	answer_node(cx, &b);
+}
+
+/* What an answer that is none of the entry's own may be. */
+enum takes {
+	TAKES_GUIDANCE, /* words for an agent, which goes on: nothing that may be a command */
+	TAKES_NOTE,     /* it starts nothing */
+	TAKES_ANY,      /* the agent asked */
+};
+
+/* By kind of escalation; a kind that is not here goes by whether it is about a node. */
+static const struct rule {
+	const char *kind;
+	enum inbox_about about; /* holds only for one that is about at least this */
+	/* May refuse; NULL: never. */
+	int (*check)(struct decide_ctx *cx, const struct answer *a, struct ov_err *err);
+	void (*answer)(struct decide_ctx *cx, const struct answer *a);
+	enum takes takes;
+} rules[] = {
+	{ ASK_PAUSED, ABOUT_NODE, answer_check_paused, answer_paused_node, TAKES_GUIDANCE },
+	{ ASK_PAUSED, ABOUT_GOAL, answer_check_paused, answer_paused, TAKES_GUIDANCE },
+	{ ASK_ABORTED, ABOUT_GOAL, answer_check_aborted, answer_aborted, TAKES_GUIDANCE },
+	{ "question", ABOUT_NODE, NULL, answer_question, TAKES_ANY },
+	{ ASK_PERMISSION, ABOUT_NODE, check_permission, answer_node, TAKES_GUIDANCE },
+	{ "budget", ABOUT_GOAL, check_budget, answer_goal, TAKES_GUIDANCE },
+	{ "planner", ABOUT_GOAL, check_plan, answer_goal, TAKES_GUIDANCE },
+	{ "reopened", ABOUT_GOAL, check_plan, answer_goal, TAKES_GUIDANCE },
+	{ "login", ABOUT_ANY, check_option, answer_login, TAKES_GUIDANCE },
+	{ "outage", ABOUT_ANY, check_option, answer_outage, TAKES_GUIDANCE },
+	{ ASK_AUTO, ABOUT_ANY, check_option, answer_auto, TAKES_GUIDANCE },
+	{ ASK_FAILING, ABOUT_ANY, check_option, answer_failing, TAKES_GUIDANCE },
+	{ ASK_LIMIT, ABOUT_ANY, check_option, answer_limit, TAKES_GUIDANCE },
+	{ "internal", ABOUT_ANY, NULL, acknowledge, TAKES_NOTE },
+	{ ASK_REVIEW, ABOUT_NODE, check_accept, answer_accept, TAKES_GUIDANCE },
+	{ ASK_CHECKOUT, ABOUT_NODE, check_option, answer_checkout, TAKES_GUIDANCE },
+	{ ASK_PRE, ABOUT_NODE, check_accept, answer_accept, TAKES_GUIDANCE },
+	{ ASK_POST, ABOUT_NODE, check_accept, answer_accept, TAKES_GUIDANCE },
+	{ ASK_POST_WARNING, ABOUT_NODE, NULL, acknowledge, TAKES_NOTE },
+}, node_rule = { "", ABOUT_NODE, check_node, answer_node, TAKES_GUIDANCE },
+  goal_rule = { "", ABOUT_ANY, NULL, acknowledge, TAKES_NOTE };
+
+static const struct rule *rule_for(const struct answer *a)
+{
+	enum inbox_about about = a->n ? ABOUT_NODE : a->g ? ABOUT_GOAL : ABOUT_ANY;
+
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
+		if (str_is(a->x->kind, rules[i].kind) && about >= rules[i].about)
+			return &rules[i];
+	return a->n ? &node_rule : &goal_rule;
+}
+
+static struct answer answer_of(const struct decide_ctx *cx, const struct escalation *x, str text)
+{
+	struct answer a = { .x = x, .text = text };
+
+	a.g = x->goal_id.n ? state_goal(cx->state, x->goal_id) : NULL;
+	a.n = x->node_id.n ? state_node(cx->state, x->goal_id, x->node_id) : NULL;
+	for (size_t i = 0; i < x->options.n; i++)
+		a.option |= str_eq(x->options.p[i], text);
+	return a;
+}
+
+void escalation_answer(struct decide_ctx *cx, const struct escalation *x, str answer,
+		enum esc_status as)
+{
+	struct answer a = answer_of(cx, x, answer);
+
+	escalation_close(cx, x, as, answer);
+	rule_for(&a)->answer(cx, &a);
+}
+
+/* "text: cancel" is a text, unless an agent offered just that. */
+static bool take_free(const struct escalation *x, str *text)
+{
+	for (size_t i = 0; i < x->options.n; i++)
+		if (str_eq(x->options.p[i], *text))
+			return false;
+	if (!str_starts(*text, STR(INBOX_TEXT)))
+		return false;
+	*text = str_trim(str_sub(*text, sizeof(INBOX_TEXT) - 1, text->n));
+	return true;
+}
+
+/* An option by any prefix that fits only one; what fits none is an answer of its own. */
+static int resolve(struct decide_ctx *cx, const struct escalation *x, str *text, struct ov_err *err)
+{
+	str found = { 0 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < x->options.n; i++) {
+		if (str_eq(x->options.p[i], *text))
+			return 0;
+		if (!str_starts(x->options.p[i], *text))
+			continue;
+		found = x->options.p[i];
+		count++;
+	}
+	if (count > 1)
+		return ov_fail(err, OV_EINVALID,
+				"\"" STR_FMT "\" fits %zu of the answers; they are: " STR_FMT,
+				STR_ARG(*text), count, STR_ARG(option_names(cx, x)));
+	if (count == 1)
+		*text = found;
+	return 0;
+}
+
+int inbox_read(struct decide_ctx *cx, const value *params, const struct escalation **ret,
+		struct ov_err *err)
+{
+	int64_t number = value_int_at(params, "number");
+	const struct escalation *x = state_escalation(cx->state, number);
+
+	if (!x) {
+		ov_fail(err, OV_ENOTFOUND, "there is no #%lld in the inbox", (long long)number);
+		ov_next(err, "overseer inbox");
+		return OV_ENOTFOUND;
+	}
+	if (x->status != ESC_OPEN) {
+		ov_fail(err, OV_ESTATE,
+				"#%lld is %s already, by " STR_FMT " at " STR_FMT ": " STR_FMT,
+				(long long)number, status_name(&esc_statuses, (int)x->status),
+				STR_ARG(x->answered_by),
+				STR_ARG(time_format_near(cx->arena, x->closed_at, cx->now,
+						cx->policy->utc_offset)),
+				STR_ARG(x->answer));
+		ov_next(err, "overseer inbox show %lld", (long long)number);
+		return OV_ESTATE;
+	}
+	*ret = x;
+	return 0;
+}
+
+static void tell_consequences(struct decide_ctx *cx, const struct event *e, value *ret)
+{
+	const struct node *n = state_node(cx->state, e->goal, e->node);
+	int to = status_parse(&node_statuses, value_str_at(e->data, "to"));
+
+	if (n && to >= 0)
+		work_consequences(cx, n, (enum node_status)to, ret);
+}
+
+value *inbox_result(struct decide_ctx *cx, const struct escalation *x, size_t before)
+{
+	struct arena *a = cx->arena;
+	value *v = value_object(a);
+
+	value_put(a, v, "escalation", value_int(a, x->number));
+	value_put(a, v, "goal", value_str(a, arena_str(a, x->goal_id)));
+	value_put(a, v, "node", value_str(a, arena_str(a, x->node_id)));
+	for (size_t i = before; i < cx->out->n; i++) {
+		const struct event *e = cx->out->p[i];
+
+		if (e->kind == EV_ESCALATION_CLOSED &&
+				value_int_at(e->data, "escalation") == x->number) {
+			value_put(a, v, "status", value_str(a, value_str_at(e->data, "status")));
+			value_put(a, v, "answer", value_str(a, value_str_at(e->data, "answer")));
+		} else if (e->kind == EV_NODE_STATUS) {
+			value_put(a, v, "node_status", value_str(a, value_str_at(e->data, "to")));
+			tell_consequences(cx, e, v);
+		} else if (e->kind == EV_GOAL_STATUS) {
+			value_put(a, v, "goal_status", value_str(a, value_str_at(e->data, "to")));
+		} else if (e->kind == EV_DISPATCH_INTENDED) {
+			value_put(a, v, "dispatch",
+					value_str(a, value_str_at(e->data, "dispatch")));
+		}
+	}
+	return v;
+}
+
+/* What is granted with the answer: as it says, or what "raise" stands for. */
+static int grant(struct decide_ctx *cx, const struct answer *a, const value *params,
+		struct ov_err *err)
+{
+	bool given = value_at(params, "budget") || value_at(params, "estimate"),
+	     raise = str_is(a->x->kind, "budget") && answer_is(a, "raise");
+	const struct goal *g = a->g;
+
+	if (!given && !raise)
+		return 0;
+	/* Of tasks of the pool the newest goal's budget counts, which the next one takes over. */
+	if (a->g && raise && a->g->automatic)
+		g = budget_newest(cx->state);
+	if (g && (!goal_is_over(g) || (raise && g->automatic)) && !answer_is(a, "cancel"))
+		return budget_grant(cx, g, given ? params : budget_twice(cx, g),
+				value_str_at(answer_params(cx, a), "reason"), err);
+	ov_fail(err, OV_EINVALID,
+			"#%lld gives no goal anything to go on with: a budget or an "
+			"estimate says nothing here",
+			(long long)a->x->number);
+	ov_next(err, "overseer inbox show %lld", (long long)a->x->number);
+	return OV_EINVALID;
+}
+
+static void note_reason(struct decide_ctx *cx, size_t from, const struct answer *a)
+{
+	for (size_t i = from; a->reason.n && i < cx->out->n; i++)
+		if (cx->out->p[i]->kind == EV_ESCALATION_CLOSED &&
+				value_int_at(cx->out->p[i]->data, "escalation") == a->x->number)
+			ev_note(cx, cx->out->p[i], "reason", a->reason);
+}
+
+/* As much of it as a message has room for; its characters stay whole. */
+static str opening(str text)
+{
+	str s = str_sub(text, 0, 60);
+
+	while (s.n < text.n && s.n && ((unsigned char)text.p[s.n] & 0xc0) == 0x80)
+		s.n--;
+	return s;
+}
+
+static int refuse_text(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	str rest, list = inbox_entries(cx->arena, a->text, &rest), text = opening(a->text),
+		  several = STR("");
+	long long number = a->x->number;
+
+	if (list.n)
+		several = arena_printf(cx->arena,
+				"; to answer several: overseer inbox answer %lld," STR_FMT
+				" " STR_FMT,
+				number, STR_ARG(opening(list)),
+				STR_ARG(rest.n ? opening(rest) : STR("ANSWER")));
+	ov_fail(err, OV_EINVALID,
+			"\"" STR_FMT
+			"\" is not an answer to #%lld and may be meant as a command, so "
+			"nothing was done; the answers are: " STR_FMT
+			", where a TEXT like this one is written as \"" INBOX_TEXT " " STR_FMT
+			"\"" STR_FMT,
+			STR_ARG(text), number, STR_ARG(inbox_words(cx->arena, a->x)), STR_ARG(text),
+			STR_ARG(several));
+	ov_next(err, "overseer inbox show %lld", number);
+	return OV_EINVALID;
+}
+
+/* A refusal or a typo must not start an agent. Kinds that take no text look at the answer themselves. */
+static int check_text(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	const struct rule *rule = rule_for(a);
+	bool closed = inbox_kind_of(a->x)->closed;
+	int r = 0;
+
+	if (closed && a->free)
+		return ov_fail(err, OV_EINVALID, "#%lld takes no text; its answers are: " STR_FMT,
+				(long long)a->x->number, STR_ARG(inbox_words(cx->arena, a->x)));
+	if (a->option || a->free || rule->takes == TAKES_ANY || inbox_has_answer(a->x, a->text))
+		return rule->check ? rule->check(cx, a, err) : 0;
+	if (!closed && inbox_doubt_of(a->text) == DOUBT_ENTRIES)
+		return refuse_text(cx, a, err);
+	if (rule->check)
+		r = rule->check(cx, a, err);
+	if (r == 0 && !closed && rule->takes == TAKES_GUIDANCE &&
+			inbox_doubt_of(a->text) != DOUBT_NONE)
+		r = refuse_text(cx, a, err);
+	return r;
+}
+
+int inbox_answer(struct decide_ctx *cx, const struct escalation *x, str text, const value *params,
+		struct ov_err *err)
+{
+	size_t before = cx->out->n;
+	bool free = take_free(x, &text);
+	struct answer a;
+	int r = text_check(STR("answer"), text, LIMIT_NOTE, err);
+
+	if (r == 0 && text.n == 0)
+		r = ov_fail(err, OV_EINVALID, "an answer needs a text");
+	if (r == 0 && !free)
+		r = resolve(cx, x, &text, err);
+	if (r < 0)
+		return r;
+	a = answer_of(cx, x, text);
+	a.free = free;
+	a.option &= !free;
+	a.reason = str_trim(value_str_at(params, "reason"));
+	r = text_check(STR("reason"), a.reason, LIMIT_NOTE, err);
+	/* Kinds that have words of their own look at them themselves. */
+	if (r == 0 && value_bool_at(params, "only_options") && !inbox_kind_of(x)->words)
+		r = check_option(cx, &a, err);
+	if (r == 0)
+		r = check_text(cx, &a, err);
+	if (r == 0)
+		r = grant(cx, &a, params, err);
+	if (r < 0)
+		return r;
+	escalation_close(cx, x, ESC_ANSWERED, text);
+	rule_for(&a)->answer(cx, &a);
+	note_reason(cx, before, &a);
+	return 0;
+}
+
+int decide_inbox_answer(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	const struct escalation *x;
+	size_t before = cx->out->n;
+	int r = inbox_read(cx, params, &x, err);
+
+	if (r == 0)
+		r = inbox_answer(cx, x, str_trim(value_str_at(params, "answer")), params, err);
+	if (r == 0)
+		*ret_result = inbox_result(cx, x, before);
+	return r;
+}
+
+/* Without an answer others would wait for it, and nobody would know. */
+int inbox_check_dismiss(struct decide_ctx *cx, const struct escalation *x, struct ov_err *err)
+{
+	struct answer a = answer_of(cx, x, STR(""));
+
+	return inbox_kind_of(x)->holds && rule_for(&a)->check ? rule_for(&a)->check(cx, &a, err)
+							      : 0;
+}
+
+/* Nothing is done about it; who said so is the one whom a blocked node waits for. */
+void inbox_dismiss(struct decide_ctx *cx, const struct escalation *x, str reason)
+{
+	struct answer a = answer_of(cx, x, STR(""));
+
+	escalation_close(cx, x, ESC_DISMISSED, reason.n ? reason : STR("no reason was given"));
+	if (a.n && a.n->status == NODE_BLOCKED && node_is_leaf(a.n))
+		node_blocked_by(cx, a.n, cx->actor);
+	else if (a.n && ladder_is_over(a.n) && x->episode == a.n->episode)
+		stall_anew(cx, a.n, STR("a person dismissed the question"));
+}

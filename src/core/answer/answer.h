@@ -1,0 +1,56 @@
+#pragma once
+/*
+ * Answers of people on their way: what the files about the inbox share. An entry is read and its answer
+ * checked before anything is emitted; what it does is the rule's of its kind. Private to core.
+ */
+#include "core/decide/emit.h"
+
+struct answer {
+	const struct escalation *x;
+	const struct goal *g; /* NULL: it is about none */
+	const struct node *n; /* NULL: it is about the goal, or about none */
+	str text;
+	str reason;  /* why, where the answer itself does not say so; may be empty */
+	bool option; /* it is one of those that were offered */
+	bool free;   /* it was said to be a text for the agent, and is no command */
+};
+
+/* The answer is this word, and not a text that happens to be so. */
+bool answer_is(const struct answer *a, const char *word);
+
+/* The open entry that params name. */
+int inbox_read(struct decide_ctx *cx, const value *params, const struct escalation **ret,
+		struct ov_err *err);
+/* The answer with what else params say: reason, budget, estimate. Refused before anything is done. */
+int inbox_answer(struct decide_ctx *cx, const struct escalation *x, str text, const value *params,
+		struct ov_err *err);
+/* 0, or why it cannot be closed without an answer. */
+int inbox_check_dismiss(struct decide_ctx *cx, const struct escalation *x, struct ov_err *err);
+/* Closed without one: who is blocked waits for the caller. */
+void inbox_dismiss(struct decide_ctx *cx, const struct escalation *x, str reason);
+/* What came of it, for the one who asked: read from the events of the batch. */
+value *inbox_result(struct decide_ctx *cx, const struct escalation *x, size_t before);
+
+/* Kinds of oversight: paused and aborted goals. */
+int answer_check_paused(struct decide_ctx *cx, const struct answer *a, struct ov_err *err);
+void answer_paused(struct decide_ctx *cx, const struct answer *a);
+int answer_check_aborted(struct decide_ctx *cx, const struct answer *a, struct ov_err *err);
+void answer_aborted(struct decide_ctx *cx, const struct answer *a);
+/* What led to the entry was nothing: judged so, for good. */
+void detections_denied(struct decide_ctx *cx, const struct escalation *x, str reason);
+
+/* 0, or why the goal cannot be given up now. */
+int answer_check_cancel(const struct goal *g, struct ov_err *err);
+/* The goal is cancelled by that answer; params as of goal.cancel. */
+void answer_cancel(struct decide_ctx *cx, const struct answer *a);
+/* The goal and the reason, as params of a command about it. */
+value *answer_params(struct decide_ctx *cx, const struct answer *a);
+
+/*
+ * What a person grants the goal, as `goal update` would: params say "budget" and "estimate". Refused
+ * while anything is spent even so; otherwise that is judged anew.
+ */
+int budget_grant(struct decide_ctx *cx, const struct goal *g, const value *params, str reason,
+		struct ov_err *err);
+/* Twice of what is spent, as "budget" of such params. */
+value *budget_twice(struct decide_ctx *cx, const struct goal *g);

@@ -1,0 +1,161 @@
+/*
+ * What people do with entries of the inbox besides answering in words: approve and deny, which stand for
+ * an answer of the kind; put off; close without an answer, or as a false alarm.
+ */
+#include "base/arena.h"
+#include "base/duration.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/answer/answer.h"
+#include "core/inbox/inbox.h"
+#include "core/model/limits.h"
+
+#define SNOOZE_MAX ((ov_time)365 * OV_DAY)
+
+/* The answer that the word stands for; "%" in it is the reason. */
+static int stands_for(struct decide_ctx *cx, const struct escalation *x, const char *verb,
+		const char *answer, str reason, str *ret, struct ov_err *err)
+{
+	size_t at;
+
+	if (!answer) {
+		str words = inbox_words(cx->arena, x);
+
+		ov_fail(err, OV_EINVALID,
+				"there is nothing to %s in #%lld (" STR_FMT
+				"); it can be answered with: " STR_FMT,
+				verb, (long long)x->number, STR_ARG(x->kind), STR_ARG(words));
+		ov_next(err, "overseer inbox answer %lld " STR_FMT, (long long)x->number,
+				STR_ARG(words));
+		return OV_EINVALID;
+	}
+	at = str_find_byte(str_from(answer), '%');
+	if (!answer[at]) {
+		*ret = str_from(answer);
+		return 0;
+	}
+	if (!reason.n) {
+		ov_fail(err, OV_EINVALID, "to %s #%lld a reason is needed: its agent is told", verb,
+				(long long)x->number);
+		ov_next(err, "overseer inbox %s %lld --reason TEXT", verb, (long long)x->number);
+		return OV_EINVALID;
+	}
+	*ret = arena_printf(cx->arena, "%.*s" STR_FMT "%s", (int)at, answer, STR_ARG(reason),
+			answer + at + 1);
+	return 0;
+}
+
+static int judge(struct decide_ctx *cx, const value *params, bool approved, value **ret_result,
+		struct ov_err *err)
+{
+	str reason = str_trim(value_str_at(params, "reason")), text;
+	const struct escalation *x;
+	size_t before = cx->out->n;
+	int r = inbox_read(cx, params, &x, err);
+
+	if (r == 0)
+		r = stands_for(cx, x, approved ? "approve" : "deny",
+				approved ? inbox_kind_of(x)->approve : inbox_kind_of(x)->deny,
+				reason, &text, err);
+	if (r == 0)
+		r = inbox_answer(cx, x, text, params, err);
+	if (r == 0)
+		*ret_result = inbox_result(cx, x, before);
+	return r;
+}
+
+int decide_inbox_approve(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	return judge(cx, params, true, ret_result, err);
+}
+
+int decide_inbox_deny(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	return judge(cx, params, false, ret_result, err);
+}
+
+int decide_inbox_snooze(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	str reason = str_trim(value_str_at(params, "reason"));
+	ov_time wait = value_int_at(params, "for_ms");
+	const struct escalation *x;
+	struct event *e;
+	int r = inbox_read(cx, params, &x, err);
+
+	if (r == 0)
+		r = text_check(STR("reason"), reason, LIMIT_NOTE, err);
+	if (r == 0 && (wait <= 0 || wait > SNOOZE_MAX))
+		r = ov_fail(err, OV_EINVALID,
+				"it can be put off for some time up to " STR_FMT ", not " STR_FMT,
+				STR_ARG(duration_format_short(cx->arena, SNOOZE_MAX)),
+				STR_ARG(duration_format_short(cx->arena, wait)));
+	if (r < 0)
+		return r;
+	e = emit(cx, EV_ESCALATION_SNOOZED,
+			(struct subject){ .goal = x->goal_id, .node = x->node_id });
+	ev_int(cx, e, "escalation", x->number);
+	ev_int(cx, e, "until_ms", cx->now + wait);
+	ev_str(cx, e, "reason", reason.n ? reason : STR("no reason was given"));
+	*ret_result = inbox_result(cx, x, cx->out->n);
+	value_put(cx->arena, *ret_result, "status", value_cstr(cx->arena, "open"));
+	value_put(cx->arena, *ret_result, "snoozed_until", value_time(cx->arena, cx->now + wait));
+	value_put(cx->arena, *ret_result, "expires_at", value_time(cx->arena, x->expires_at));
+	return 0;
+}
+
+/* There was nothing to find: what was stopped for it goes on. */
+static int false_alarm(struct decide_ctx *cx, const struct escalation *x, str reason,
+		const value *params, struct ov_err *err)
+{
+	const char *go_on = inbox_kind_of(x)->approve;
+	int r = 0;
+
+	if (!x->detection.n) {
+		ov_fail(err, OV_EINVALID,
+				"#%lld (" STR_FMT ") is no finding of oversight, so that it can be "
+				"no false one",
+				(long long)x->number, STR_ARG(x->kind));
+		ov_next(err, "overseer inbox show %lld", (long long)x->number);
+		return OV_EINVALID;
+	}
+	if (inbox_kind_of(x)->holds && go_on)
+		r = inbox_answer(cx, x, str_from(go_on), params, err);
+	else
+		inbox_dismiss(cx, x, reason);
+	if (r == 0)
+		detections_denied(cx, x,
+				reason.n ? reason
+					 : STR("a person says that there was nothing to find"));
+	return r;
+}
+
+int decide_inbox_dismiss(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	str reason = str_trim(value_str_at(params, "reason")), became;
+	const struct escalation *x;
+	const struct node *n;
+	size_t before = cx->out->n;
+	int r = inbox_read(cx, params, &x, err);
+
+	if (r == 0)
+		r = text_check(STR("reason"), reason, LIMIT_NOTE, err);
+	if (r == 0 && value_bool_at(params, "false_positive")) {
+		r = false_alarm(cx, x, reason, params, err);
+	} else if (r == 0) {
+		r = inbox_check_dismiss(cx, x, err);
+		if (r == 0)
+			inbox_dismiss(cx, x, reason);
+	}
+	if (r < 0)
+		return r;
+	*ret_result = inbox_result(cx, x, before);
+	n = x->node_id.n ? state_node(cx->state, x->goal_id, x->node_id) : NULL;
+	became = value_str_at(*ret_result, "node_status");
+	if (n && (!became.n || str_is(became, "blocked")))
+		work_left_blocked(cx, n, *ret_result);
+	return 0;
+}

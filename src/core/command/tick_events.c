@@ -1,0 +1,242 @@
+/* What a tick decided, as events: nodes are queued and assigned, runs and other effects intended. */
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/capacity/budget.h"
+#include "core/daemon/daemon.h"
+#include "core/decide/emit.h"
+#include "core/decide/session.h"
+#include "core/flow/auto.h"
+#include "core/flow/checkout.h"
+#include "core/goal/spending.h"
+#include "core/inbox/notices.h"
+#include "core/intervene/aftermath.h"
+#include "core/intervene/oversee.h"
+#include "core/model/limits.h"
+#include "core/policy/scope.h"
+#include "core/prompt/prompt.h"
+#include "core/text/redact.h"
+#include "core/tick/conflict.h"
+#include "core/worker/worker.h"
+
+static enum rung first_rung(const struct policy *p, str agent)
+{
+	for (size_t i = 0; i < p->agents_n; i++)
+		if (str_eq(p->agents[i].name, agent))
+			return p->agents[i].recovery;
+	return RUNG_RESEND;
+}
+
+static void tick_assign(struct decide_ctx *cx, const struct decision *d)
+{
+	struct subject about = about_node(d->node);
+	const struct worker *w = state_worker(cx->state, d->worker);
+	struct tool_scope scope;
+	struct ov_err err;
+	struct event *e;
+
+	if (scope_for_node(cx->arena, policy_agent(cx->policy, d->agent), d->node, &scope, &err) <
+			0) {
+		scope_refused(cx, d->node, NULL, &err);
+		return;
+	}
+	if (d->new_worker) {
+		e = emit(cx, EV_WORKER_CREATED, (struct subject){ 0 });
+		ev_str(cx, e, "worker", d->worker);
+		ev_str(cx, e, "path",
+				arena_printf(cx->arena, "worktrees/" STR_FMT, STR_ARG(d->worker)));
+		ev_flag(cx, e, "pool", d->worker_kind == WORKER_POOL);
+		if (d->worker_kind != WORKER_POOL)
+			ev_cstr(cx, e, "kind", status_name(&worker_kinds, (int)d->worker_kind));
+	}
+	about.assignment = make_id(cx, "A_");
+	e = emit(cx, EV_ASSIGNMENT_CREATED, about);
+	ev_str(cx, e, "agent", d->agent);
+	ev_str(cx, e, "worker", d->worker);
+	ev_str(cx, e, "session_key",
+			arena_printf(cx->arena, "agent:" STR_FMT ":" STR_FMT, STR_ARG(d->agent),
+					STR_ARG(about.assignment)));
+	ev_cstr(cx, e, "recovery_policy",
+			status_name(&rungs, (int)first_rung(cx->policy, d->agent)));
+	ev_str(cx, e, "branch",
+			arena_printf(cx->arena, "overseer/" STR_FMT "/" STR_FMT "/" STR_FMT "-%lld",
+					STR_ARG(d->worker), STR_ARG(d->goal->id),
+					STR_ARG(d->node->id), (long long)d->node->epoch + 1));
+	ev_int(cx, e, "epoch", d->node->epoch + 1);
+	ev_scope(cx, e, &scope);
+	ev_str(cx, e, "reason", d->why);
+	ev_flag(cx, e, "session_taken",
+			d->node->session.n && str_eq(d->node->session_agent, d->agent) &&
+					str_eq(d->node->session_worker, d->worker));
+	e = emit(cx, EV_WORKER_STATUS, (struct subject){ 0 });
+	ev_str(cx, e, "worker", d->worker);
+	ev_cstr(cx, e, "from", w ? status_name(&worker_statuses, (int)w->status) : "idle");
+	ev_cstr(cx, e, "to", "working");
+	ev_str(cx, e, "reason", about.node);
+}
+
+static void put_session(struct decide_ctx *cx, struct event *e, str session, bool resume)
+{
+	if (session.n)
+		ev_str(cx, e, "session", session);
+	ev_flag(cx, e, "resume", resume);
+}
+
+static void tick_start(struct decide_ctx *cx, const struct decision *d)
+{
+	const struct assignment *as = d->assignment;
+	struct subject about = about_assignment(as);
+	/* As it is recorded, and so as it is given: the hash is of that. */
+	str dispatch, prompt, notes, session;
+	const struct policy_agent *agent = policy_agent(cx->policy, as->agent);
+	const struct worker *w = state_worker(cx->state, as->worker);
+	struct tool_scope scope = { 0 };
+	struct ov_err err;
+	struct event *e;
+	bool resume;
+
+	/* An agent that is not configured any more is found out when it is to be started. */
+	if (agent && scope_for_run(cx->arena, agent, as, &scope, &err) < 0) {
+		scope_refused(cx, as->node, as, &err);
+		return;
+	}
+	dispatch = make_id(cx, "D_");
+	about.run = make_id(cx, "R_");
+	session = session_for_run(cx, as, &resume);
+	prompt = resume ? prompt_resume(cx->arena, as) : prompt_build(cx->arena, as);
+	notes = radar_notes(cx->arena, cx->state, as, cx->policy->target_branch);
+	if (prompt.n + notes.n <= LIMIT_INSTRUCTION)
+		prompt = arena_printf(cx->arena, STR_FMT STR_FMT, STR_ARG(prompt), STR_ARG(notes));
+	prompt = redact(cx->arena, prompt);
+	e = emit(cx, EV_DISPATCH_INTENDED, about);
+	ev_str(cx, e, "dispatch", dispatch);
+	ev_cstr(cx, e, "mode", status_name(&dispatch_modes, resume ? MODE_RESUME : MODE_SPAWN));
+	put_session(cx, e, session, resume);
+	ev_str(cx, e, "purpose",
+			as->purpose.n                 ? as->purpose
+					: as->attempt ? STR("retry")
+						      : STR("start"));
+	ev_str(cx, e, "target", as->session_key);
+	ev_str(cx, e, "instruction", prompt);
+	ev_str(cx, e, "instruction_hash", prompt_hash(cx->arena, prompt));
+	e = emit(cx, EV_RUN_CREATED, about);
+	ev_str(cx, e, "dispatch", dispatch);
+	ev_str(cx, e, "agent", as->agent);
+	ev_str(cx, e, "worker", as->worker);
+	ev_int(cx, e, "attempt", as->attempt + 1);
+	ev_int(cx, e, "epoch", as->epoch);
+	ev_str(cx, e, "instruction_hash", prompt_hash(cx->arena, prompt));
+	put_session(cx, e, session, resume);
+	ev_scope(cx, e, &scope);
+	effect_intend(cx, FX_RUN_START, dispatch, about);
+	assignment_move(cx, as, AS_DISPATCHED, STAGE_START, d->why);
+	node_to(cx, as->node, NODE_IN_PROGRESS, d->why);
+	/* Whoever resolves a conflict is rebasing until that is over. */
+	if (w && w->status != WORKER_REBASING)
+		worker_to(cx, w, WORKER_WORKING, as->node->id);
+}
+
+static void tick_effect(struct decide_ctx *cx, const struct decision *d)
+{
+	const struct worker *w = state_worker(cx->state, d->assignment->worker);
+
+	/* A person may have begun to look at it; what is not in review is not theirs to stop. */
+	if (d->effect == FX_REBASE || stage_is_accepting(d->assignment->stage))
+		worker_to(cx, w, WORKER_REBASING, d->why);
+	effect_intend(cx, d->effect, make_id(cx, "X_"), about_assignment(d->assignment));
+}
+
+static void tick_goal_end(struct decide_ctx *cx, const struct decision *d)
+{
+	enum goal_status to = d->goal->leaves_done ? GOAL_COMPLETED : GOAL_CANCELLED;
+	struct event *e = emit(cx, EV_GOAL_STATUS, about_goal(d->goal));
+
+	ev_cstr(cx, e, "from", status_name(&goal_statuses, (int)d->goal->status));
+	ev_cstr(cx, e, "to", status_name(&goal_statuses, (int)to));
+	ev_str(cx, e, "reason", d->why);
+}
+
+static void tick_no_agent(struct decide_ctx *cx, const struct decision *d)
+{
+	str reason = policy_no_agent(cx->arena, cx->policy, node_wants(cx->policy, d->node));
+
+	node_block_as(cx, d->node, BLOCK_NO_AGENT, reason, STR("overseer"),
+			STR("config.toml names the agent; then unblock the node"), 0);
+	escalate(cx, d->node, "no_agent", reason);
+}
+
+/* It was removed after the task was given to it, or before somebody opened the task again. */
+static void tick_no_worker(struct decide_ctx *cx, const struct decision *d)
+{
+	str name = d->node->wanted_worker;
+	str reason = arena_printf(cx->arena,
+			"it was given to worker " STR_FMT
+			", which is gone: `overseer worker add " STR_FMT "` makes it again",
+			STR_ARG(name), STR_ARG(name));
+
+	node_block_as(cx, d->node, BLOCK_PERSON, reason, STR("overseer"),
+			STR("there is a worker of that name again; then unblock the node"), 0);
+	escalate(cx, d->node, "no_worker", reason);
+}
+
+static void tick_queue(struct decide_ctx *cx, const struct decision *d)
+{
+	node_to(cx, d->node, d->kind == DEC_QUEUE ? NODE_QUEUED : NODE_TODO, d->why);
+}
+
+typedef void tick_fn(struct decide_ctx *cx, const struct decision *d);
+
+static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
+	[DEC_QUEUE] = tick_queue,
+	[DEC_UNQUEUE] = tick_queue,
+	[DEC_ASSIGN] = tick_assign,
+	[DEC_NO_AGENT] = tick_no_agent,
+	[DEC_NO_WORKER] = tick_no_worker,
+	[DEC_START] = tick_start,
+	[DEC_EFFECT] = tick_effect,
+	[DEC_GOAL_END] = tick_goal_end,
+	[DEC_ACTIVITY] = tick_recover,
+	[DEC_STALL] = tick_recover,
+	[DEC_REVIVE] = tick_recover,
+	[DEC_RUNG] = tick_recover,
+	[DEC_DIAGNOSE] = tick_recover,
+	[DEC_FINISH] = tick_recover,
+	[DEC_OVERDUE] = tick_recover,
+	[DEC_MUTE] = tick_recover,
+	[DEC_ASK] = tick_recover,
+	[DEC_OUTAGE] = tick_recover,
+	[DEC_OUTAGE_OVER] = tick_recover,
+	[DEC_UNBLOCK] = tick_recover,
+	[DEC_REMIND] = tick_recover,
+	[DEC_RAISE] = tick_raise,
+	[DEC_EXPIRE] = tick_recover,
+	[DEC_YIELD] = tick_recover,
+	[DEC_BUDGET] = tick_budget,
+	[DEC_BUDGET_STOP] = tick_budget_stop,
+	[DEC_SETTLED] = tick_settled,
+	[DEC_WORKER] = tick_worker,
+	[DEC_POOL] = tick_pool,
+	[DEC_AUTO_PAUSE] = tick_auto_pause,
+	[DEC_AUTO_ABSORB] = tick_auto_absorb,
+	[DEC_AUTO_RESUME] = tick_auto_resume,
+	[DEC_TASK_BUDGET] = tick_task_budget,
+	[DEC_AGENT_FAILING] = tick_agent_failing,
+	[DEC_AGENT_ABSORB] = tick_agent_absorb,
+	[DEC_HALT] = tick_halt,
+	[DEC_REVIEW] = tick_review,
+	[DEC_LOOP] = tick_loop,
+	[DEC_CHECKOUT] = tick_checkout,
+	[DEC_NOTIFY] = tick_notify,
+	[DEC_HEALTH] = tick_health,
+};
+
+void decide_tick(struct decide_ctx *cx, const struct decisions *ds)
+{
+	size_t before = cx->out->n;
+
+	for (size_t i = 0; i < ds->n; i++)
+		tick_table[ds->p[i].kind](cx, &ds->p[i]);
+	aftermath_settle(cx, before);
+	handoffs_write(cx, before);
+	events_seal(cx, before);
+}

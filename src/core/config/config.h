@@ -1,0 +1,161 @@
+#pragma once
+/*
+ * The configuration: one table of options (name, type, range, default, help) from which come the
+ * reading of config.toml, its checking, `config show`, docs/configuration.md and the file that
+ * `init` writes. Pure: text in, struct out, so that the command line checks a file without a
+ * daemon. An unknown key is an error that names the nearest one. A struct config owns everything in
+ * it through its arena and is never changed after config_parse; a reload makes a new one.
+ */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/ov.h"
+#include "core/config/config_agent.h"
+#include "core/config/config_channel.h"
+#include "core/config/config_sandbox.h"
+#include "core/config/config_watch.h"
+#include "core/policy/policy.h"
+#include "core/policy/price.h"
+#include "data/value.h"
+
+enum planner_provider { PROVIDER_NONE, PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_COMMAND };
+
+struct config {
+	struct arena arena;
+	const value *doc;    /* the file as it was read */
+	const str *obsolete; /* options in it that mean nothing any more, a sentence about each */
+	size_t obsolete_n;
+
+	str default_agent;
+	enum sandbox default_sandbox;
+	ov_time tick_every;
+	ov_time retry_delay[3];
+	int64_t retry_max_attempts;
+	enum planner_provider planner_provider;
+	str planner_model, planner_base_url, planner_api_key_env, planner_command; /* as written */
+	ov_time planner_timeout;
+	int64_t planner_max_tokens, planner_max_repairs;
+	bool planner_fallback, planner_diagnose;
+	int64_t planner_max_phases, planner_max_tasks, planner_max_subtasks;
+	int64_t limits_min_free_memory_bytes, limits_min_free_disk_bytes; /* 0: not looked at */
+	int64_t limits_max_load_pct; /* of the number of processors; 0: not looked at */
+	int64_t limits_run_output_bytes;
+	int64_t workers_max, workers_max_waiting;
+	str workspace_check_command, workspace_setup_command;
+	ov_time workspace_check_timeout, workspace_setup_timeout;
+	const str *workspace_test_report, *workspace_coverage_report, *commands_env_pass;
+	size_t workspace_test_report_n, workspace_coverage_report_n, commands_env_pass_n;
+	bool workspace_serena;
+	enum check_sandbox check_sandbox;
+	int64_t rescue_ignored; /* [rescue]: of files that git ignores, bytes; INT64_MAX: all */
+	int64_t rescue_keep_count;
+	ov_time rescue_keep;
+	str accept_target; /* empty: the branch that the checkout is on when the daemon starts */
+	int64_t accept_conflict_rounds;
+	ov_time accept_dirty_wait, accept_dirty_notice;
+	enum accept_review accept_review;
+	enum accept_leftovers accept_leftovers;
+	enum accept_unchecked accept_unchecked;
+	ov_time accept_ageing;
+	str accept_remote;
+	bool accept_push;
+	struct accept_commands accept,
+			automatic; /* [accept]; [auto]: of its tasks, where it says so */
+	str auto_agent, task_pool_command;
+	ov_time task_pool_timeout, pool_wait, pool_wait_max;
+	enum pool_failure task_pool_on_failure;
+	int64_t auto_concurrency, auto_failures, agent_failures, pool_retries;
+	ov_time pool_retry_wait;
+	int64_t auto_budget[RESOURCE_COUNT], task_budget[RESOURCE_COUNT];
+	int64_t patrol_restarts, patrol_resends; /* [patrol] */
+	ov_time patrol_confirm;
+	bool radar; /* supervisor.radar */
+	ov_time idle_after, max_run, mute_after, ask_after, done_grace, min_resend_interval,
+			backoff_base, backoff_max, limit_base, limit_max,
+			limit_wait_max; /* limit_*: not scaled */
+	int64_t max_retries;
+	ov_time remind_after, default_after; /* [escalation] */
+	int64_t max_reminders;
+	bool escalation_auto;
+	struct policy_route routes[URGENCY_COUNT]; /* [escalation.routes] */
+	int64_t notice_attempts, notices_per_hour;
+	ov_time notice_retry, notice_retry_max;
+	const str *allow_agents, *allow_cross_agent; /* [policy] */
+	size_t allow_agents_n, allow_cross_agent_n;
+	int64_t estimate[RESOURCE_COUNT], budget[RESOURCE_COUNT]; /* as in struct policy */
+	struct oversight oversight; /* [oversight]: of the preset, and what is said beside it */
+	enum preset oversight_preset;
+	int oversight_pause;                 /* enum pause_scope */
+	int64_t quiet_from, quiet_to;        /* minutes of the day; -1: none */
+	bool cgroups;                        /* supervisor.cgroups */
+	ov_time interrupt_grace, stop_grace; /* [supervisor]: before SIGTERM, and before SIGKILL */
+	ov_time drain_timeout;               /* [supervisor] */
+	bool http_enabled;
+	int64_t http_port;
+	str store_url;                /* empty: sqlite in the store's folder */
+	bool store_trace;             /* every call of the store goes to the log */
+	int64_t store_snapshot_every; /* events between snapshots */
+	bool store_verify_at_start;   /* all of it, beside the start */
+	bool store_archive; /* events up to those of archived goals go to a file of their own */
+	int64_t store_backups_kept; /* of those in the folder backups */
+	struct config_watch watch;
+
+	struct config_agent *agents;
+	size_t agents_n;
+	struct policy_role *roles;
+	size_t roles_n;
+
+	struct prices prices; /* [prices."MODEL"] */
+	bool escalation_desktop;
+	str escalation_hook;
+	struct config_channel *channels; /* [escalation.channels.NAME], and those without a table */
+	size_t channels_n;
+
+	struct policy policy; /* what the core decides by; borrows from the above */
+};
+
+/* Everything wrong is reported at once in err's message, one problem per line, each with its key. */
+int config_parse(str toml, struct config **ret, struct ov_err *err);
+/* The same, with options that stand in place of the file's: "KEY=VALUE", texts without quotes. */
+int config_parse_with(str toml, const char *const *sets, size_t sets_n, struct config **ret,
+		struct ov_err *err);
+struct config *config_free(struct config *c); /* returns NULL */
+/* 0, or what auto mode lacks; `command` is what starts it, for the next step: "overseer up --auto". */
+int config_check_auto(const struct config *c, const char *command, struct ov_err *err);
+/* [agents.NAME], or NULL. */
+const struct config_agent *config_agent(const struct config *c, str name);
+/* Where a run of it looks for programs: its own PATH, or ours if that is handed on to it, else none. */
+str config_agent_path(const struct config_agent *agent, str ours);
+/* What people are told of an agent whose program is not there, and what to do about it. */
+str config_program_missing(struct arena *a, const struct config_agent *agent);
+str config_program_next(struct arena *a, const struct config_agent *agent);
+/* Where the planner's model is asked, without a slash at its end; empty for a command. */
+str config_planner_url(const struct config *c);
+/* The model as its provider calls it: without "PROVIDER/" before it. */
+str config_planner_model(const struct config *c);
+/* "anthropic/claude-...", "command". For people and for provenance. */
+str config_planner_ref(struct arena *a, const struct config *c);
+/*
+ * The environment variable that holds the key; empty for a command. It is not needed for a server on
+ * this machine unless the file names one.
+ */
+str config_planner_key_env(const struct config *c, bool *ret_needed);
+/*
+ * The effective value of every option: {"workers.max": {"value", "default", "set": bool, "help"}},
+ * "agents.NAME.command" and "roles.NAME" included. Values of agents' variables are hidden.
+ */
+value *config_view(struct arena *a, const struct config *c);
+/* docs/configuration.md */
+void config_docs(struct buf *out);
+/* The value of an option that `init` found out, as TOML. */
+struct config_found {
+	const char *key;
+	str toml;
+};
+/*
+ * The file that `init` writes: every section with its options, commented out with their defaults, and
+ * what was found as it is. Tables may follow. It is TOML, and stays good whichever line a person
+ * uncomments and wherever between two sections tables are pasted.
+ */
+void config_template(struct buf *out, const struct config_found *found, size_t found_n);
+/* The options of an agent that are changed most, below its header: commented out, as the others. */
+void config_template_agent(struct buf *out);

@@ -1,0 +1,464 @@
+/*
+ * The part of the configuration by which the core decides: what may not be said together, and how
+ * it becomes a struct policy.
+ */
+#include "base/err.h"
+#include "base/str.h"
+#include "core/capacity/budget.h"
+#include "core/config/config_impl.h"
+#include "core/model/model.h"
+
+enum { AGENTS_TOLD = 12 };
+
+static bool any(str name)
+{
+	return str_is(name, "*");
+}
+
+static str entry_key(struct config_reader *r, const char *option, size_t i)
+{
+	return arena_printf(&r->c->arena, "policy.%s[%zu]", option, i);
+}
+
+static bool allowed(const struct config *c, str name)
+{
+	for (size_t i = 0; i < c->allow_agents_n; i++)
+		if (any(c->allow_agents[i]) || str_eq(c->allow_agents[i], name))
+			return true;
+	return false;
+}
+
+static void check_allow_agents(struct config_reader *r)
+{
+	const struct config *c = r->c;
+
+	if (c->allow_agents_n == 0)
+		config_problem(r, STR("policy.allow_agents"),
+				"is empty: no agent could be given work; name some, or write "
+				"[\"*\"]");
+	for (size_t i = 0; i < c->allow_agents_n; i++) {
+		str name = c->allow_agents[i], key = entry_key(r, "allow_agents", i);
+
+		if (any(name) && c->allow_agents_n > 1)
+			config_problem(r, key,
+					"\"*\" allows every agent; leave it or the names "
+					"out");
+		else if (!any(name))
+			config_check_agent(r, key, name);
+		for (size_t k = 0; k < i; k++)
+			if (str_eq(name, c->allow_agents[k]))
+				config_problem(r, key, "\"" STR_FMT "\" is there twice",
+						STR_ARG(name));
+	}
+}
+
+/* Who would be given work by one option must not be refused it by another. */
+static void check_routes(struct config_reader *r)
+{
+	const struct config *c = r->c;
+
+	if (c->allow_agents_n == 0)
+		return;
+	if (c->default_agent.n && !allowed(c, c->default_agent))
+		config_problem(r, STR("defaults.agent"),
+				"\"" STR_FMT "\" is not in policy.allow_agents",
+				STR_ARG(c->default_agent));
+	for (size_t i = 0; i < c->roles_n; i++)
+		if (c->roles[i].agent.n && !allowed(c, c->roles[i].agent))
+			config_problem(r,
+					arena_printf(&r->c->arena, "roles." STR_FMT,
+							STR_ARG(c->roles[i].name)),
+					"\"" STR_FMT "\" is not in policy.allow_agents",
+					STR_ARG(c->roles[i].agent));
+}
+
+static void check_side(struct config_reader *r, str key, str name)
+{
+	if (any(name))
+		return;
+	config_check_agent(r, key, name);
+	if (r->c->allow_agents_n && !allowed(r->c, name))
+		config_problem(r, key, "\"" STR_FMT "\" is not in policy.allow_agents",
+				STR_ARG(name));
+}
+
+static bool split_cross(str entry, struct policy_cross *ret)
+{
+	size_t at = str_find_byte(entry, '>');
+
+	if (at >= entry.n)
+		return false;
+	*ret = (struct policy_cross){ str_trim(str_sub(entry, 0, at)),
+		str_trim(str_sub(entry, at + 1, entry.n)) };
+	return ret->from.n && ret->to.n && str_find_byte(ret->to, '>') >= ret->to.n;
+}
+
+static bool covers(const struct policy_cross *a, const struct policy_cross *b)
+{
+	return (any(a->from) || str_eq(a->from, b->from)) && (any(a->to) || str_eq(a->to, b->to));
+}
+
+static void check_cross(struct config_reader *r)
+{
+	const struct config *c = r->c;
+	struct policy_cross *cross = arena_array(&r->c->arena, struct policy_cross,
+			c->allow_cross_agent_n + 1);
+
+	for (size_t i = 0; i < c->allow_cross_agent_n; i++) {
+		str entry = c->allow_cross_agent[i], key = entry_key(r, "allow_cross_agent", i);
+
+		if (!split_cross(entry, &cross[i])) {
+			config_problem(r, key,
+					"\"" STR_FMT
+					"\" is not of the form \"claude>codex\": from an agent to "
+					"another one",
+					STR_ARG(entry));
+			continue;
+		}
+		check_side(r, key, cross[i].from);
+		check_side(r, key, cross[i].to);
+		if (!any(cross[i].from) && str_eq(cross[i].from, cross[i].to))
+			config_problem(r, key, "\"" STR_FMT "\" goes from an agent to itself",
+					STR_ARG(entry));
+		for (size_t k = 0; k < i; k++)
+			if (covers(&cross[k], &cross[i]) || covers(&cross[i], &cross[k]))
+				config_problem(r, key,
+						"\"" STR_FMT "\" and \"" STR_FMT
+						"\" say the same; leave one out",
+						STR_ARG(c->allow_cross_agent[k]), STR_ARG(entry));
+	}
+}
+
+static bool is_channel(const struct config *c, str name)
+{
+	return any(name) || status_parse(&channel_types, name) >= 0 || config_channel(c, name);
+}
+
+static void check_route(struct config_reader *r, enum urgency urgency)
+{
+	struct arena *a = &r->c->arena;
+	const struct policy_route *route = &r->c->routes[urgency];
+	const char **names = arena_array(a, const char *, r->c->channels_n + CHANNEL_TYPE_COUNT);
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->c->channels_n; i++)
+		names[n++] = arena_cstr(a, r->c->channels[i].name);
+	for (int i = 0; i < CHANNEL_TYPE_COUNT; i++)
+		names[n++] = status_name(&channel_types, i);
+	for (size_t i = 0; i < route->n; i++) {
+		const char *near = str_nearest(route->to[i], names, n);
+
+		if (!is_channel(r->c, route->to[i]))
+			config_problem(r,
+					arena_printf(a, "escalation.routes.%s[%zu]",
+							status_name(&urgencies, (int)urgency), i),
+					"there is no [escalation.channels." STR_FMT
+					"], and no type of channel of that name%s%s%s",
+					STR_ARG(route->to[i]), near ? " (did you mean \"" : "",
+					near ? near : "", near ? "\"?)" : "");
+	}
+}
+
+/* Reports are looked for beneath the worktree alone: whatever leads out of it finds none. */
+static void check_reports(struct config_reader *r, const char *name, const str *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		str rest = list[i], part;
+		bool out = !list[i].n || list[i].p[0] == '/';
+
+		while (str_split(&rest, '/', &part))
+			out |= str_is(part, "..");
+		if (out)
+			config_problem(r, arena_printf(&r->c->arena, "%s[%zu]", name, i),
+					"\"" STR_FMT "\" is no path beneath a worktree, such as "
+					"\"build/*.xml\"",
+					STR_ARG(list[i]));
+	}
+}
+
+void config_check_policy(struct config_reader *r)
+{
+	const struct config *c = r->c;
+
+	check_reports(r, "workspace.test_report", c->workspace_test_report,
+			c->workspace_test_report_n);
+	check_reports(r, "workspace.coverage_report", c->workspace_coverage_report,
+			c->workspace_coverage_report_n);
+	check_allow_agents(r);
+	check_routes(r);
+	check_cross(r);
+	for (int i = 0; i < URGENCY_COUNT; i++)
+		check_route(r, (enum urgency)i);
+	if (c->notice_retry > c->notice_retry_max)
+		config_problem(r, STR("escalation.retry_base"),
+				"must not exceed escalation.retry_max");
+	if ((c->quiet_from < 0) != (c->quiet_to < 0))
+		config_problem(r, c->quiet_from < 0 ? STR("quiet.from") : STR("quiet.to"),
+				"is missing: quiet hours need both quiet.from and quiet.to");
+	else if (c->quiet_from >= 0 && c->quiet_from == c->quiet_to)
+		config_problem(r, STR("quiet.to"),
+				"is the same as quiet.from; leave both out for no quiet hours");
+}
+
+static const struct policy_agent *policy_agents(struct config *c)
+{
+	struct policy_agent *agents = arena_array(&c->arena, struct policy_agent, c->agents_n + 1);
+
+	for (size_t i = 0; i < c->agents_n; i++) {
+		const struct config_agent *from = &c->agents[i];
+
+		agents[i] = (struct policy_agent){ .name = from->name,
+			.format = format_find(from->format),
+			.concurrency = from->concurrency,
+			.input = from->input != INPUT_NONE,
+			.terminal = str_is(from->runtime, "tmux"),
+			.rate_limit_exit = from->rate_limit_exit,
+			.login_exit = from->login_exit,
+			.said = { from->limit_patterns, from->login_patterns,
+					from->limit_patterns_n, from->login_patterns_n },
+			.recovery = (enum rung)(RUNG_RESEND + from->recovery),
+			.scope = { from->tools_n ? from->tools : NULL, from->tools_n,
+					from->tools_deny, from->tools_deny_n } };
+	}
+	return agents;
+}
+
+static const struct policy_cross *policy_crosses(struct config *c)
+{
+	struct policy_cross *cross = arena_array(&c->arena, struct policy_cross,
+			c->allow_cross_agent_n + 1);
+
+	for (size_t i = 0; i < c->allow_cross_agent_n; i++)
+		split_cross(c->allow_cross_agent[i], &cross[i]);
+	return cross;
+}
+
+static const struct policy_channel *policy_channels(struct config *c)
+{
+	struct policy_channel *p = arena_array(&c->arena, struct policy_channel, c->channels_n + 1);
+
+	for (size_t i = 0; i < c->channels_n; i++)
+		p[i] = (struct policy_channel){ c->channels[i].name, c->channels[i].type };
+	return p;
+}
+
+value *policy_role_names(struct arena *a, const struct policy *p)
+{
+	value *names = value_array(a);
+
+	for (size_t i = 0; i < p->roles_n; i++)
+		value_push(a, names, value_str(a, p->roles[i].name));
+	return names;
+}
+
+const struct policy_agent *policy_agent(const struct policy *p, str name)
+{
+	for (size_t i = 0; i < p->agents_n; i++)
+		if (str_eq(p->agents[i].name, name))
+			return &p->agents[i];
+	return NULL;
+}
+
+str policy_no_agent(struct arena *a, const struct policy *p, str want)
+{
+	str all = STR("");
+
+	if (want.n && policy_agent(p, want))
+		return agent_allowed(p, want)
+				? STR("")
+				: arena_printf(a,
+						  "agent \"" STR_FMT
+						  "\" is not allowed (policy.allow_agents)",
+						  STR_ARG(want));
+	for (size_t i = 0; i < p->agents_n && i < AGENTS_TOLD; i++)
+		all = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(all), i ? ", " : "",
+				STR_ARG(p->agents[i].name));
+	if (p->agents_n > AGENTS_TOLD)
+		all = arena_printf(a, STR_FMT " and %zu more", STR_ARG(all),
+				p->agents_n - AGENTS_TOLD);
+	if (!want.n && !all.n)
+		return STR("no agent is configured ([agents.NAME])");
+	if (!want.n)
+		return arena_printf(a,
+				"no default agent is set (defaults.agent); configured: " STR_FMT,
+				STR_ARG(all));
+	return arena_printf(a, "agent \"" STR_FMT "\" is not configured; configured: " STR_FMT,
+			STR_ARG(want), STR_ARG(all.n ? all : STR("none")));
+}
+
+str policy_no_default(struct arena *a, const struct policy *p)
+{
+	return p->agents_n ? policy_no_agent(a, p, p->default_agent) : STR("");
+}
+
+struct accept_commands policy_accept(const struct policy *p, const struct goal *g)
+{
+	struct accept_commands c = p->accept;
+	const struct accept_commands *own = &p->automatic;
+
+	if (!str_is(g->standing, STANDING_AUTO))
+		return c;
+	c.pre = own->pre.n ? own->pre : c.pre;
+	c.post = own->post.n ? own->post : c.post;
+	c.pre_timeout = own->pre_timeout ? own->pre_timeout : c.pre_timeout;
+	c.post_timeout = own->post_timeout ? own->post_timeout : c.post_timeout;
+	if (own->pre_on_failure != PRE_AS_ACCEPT)
+		c.pre_on_failure = own->pre_on_failure;
+	else if (c.pre_on_failure == PRE_FAIL)
+		c.pre_on_failure = PRE_PAUSE;
+	if (own->post_on_failure != POST_AS_ACCEPT)
+		c.post_on_failure = own->post_on_failure;
+	else if (c.post_on_failure == POST_FAIL)
+		c.post_on_failure = POST_PAUSE;
+	return c;
+}
+
+bool policy_checks(const struct policy *p, const struct node *n)
+{
+	return n->check_command.n || p->check_command.n || policy_accept(p, n->goal).pre.n;
+}
+
+bool policy_waits_unchecked(const struct policy *p, bool automatic)
+{
+	return p->unchecked == UNCHECKED_REVIEW && p->review != REVIEW_ALWAYS &&
+			!p->check_command.n && !p->accept.pre.n &&
+			!(automatic && p->automatic.pre.n);
+}
+
+/* No effect runs more than all of the commands there are. */
+static ov_time effect_longest(const struct config *c)
+{
+	ov_time notice = 0;
+
+	for (size_t i = 0; i < c->channels_n; i++)
+		notice = MAX(notice, c->channels[i].timeout);
+	return notice + c->workspace_setup_timeout + c->workspace_check_timeout +
+			c->accept.pre_timeout + c->accept.post_timeout + c->automatic.pre_timeout +
+			c->automatic.post_timeout + c->task_pool_timeout +
+			c->planner_timeout * (c->planner_max_repairs + 1);
+}
+
+void config_fill_preset(struct config *c)
+{
+	int preset = status_parse(&presets, value_str_at(value_at(c->doc, "oversight"), "preset"));
+
+	oversight_preset(&c->oversight, preset < 0 ? PRESET_DEFAULT : (enum preset)preset);
+}
+
+static void fill_notices(struct config *c, struct policy *p)
+{
+	p->channels = policy_channels(c);
+	p->channels_n = c->channels_n;
+	memcpy(p->routes, c->routes, sizeof(c->routes));
+	p->notify = c->escalation_auto;
+	p->notice_attempts = c->notice_attempts;
+	p->notices_per_hour = c->notices_per_hour;
+	p->notice_retry = c->notice_retry;
+	p->notice_retry_max = c->notice_retry_max;
+}
+
+static void fill_recovery(const struct config *c, struct policy *p)
+{
+	p->idle_after = c->idle_after;
+	p->idle_set = config_lookup(c->doc, STR("supervisor.idle_after")) != NULL;
+	p->max_run = c->max_run;
+	p->mute_after = c->mute_after;
+	p->mute_set = config_lookup(c->doc, STR("supervisor.mute_after")) != NULL;
+	p->ask_after = c->ask_after;
+	p->done_grace = c->done_grace;
+	p->max_nudges = c->max_retries;
+	p->min_resend_interval = c->min_resend_interval;
+	p->backoff_base = c->backoff_base;
+	p->backoff_max = c->backoff_max;
+	p->limit_base = c->limit_base;
+	p->limit_max = c->limit_max;
+	p->limit_wait_max = c->limit_wait_max;
+}
+
+static void fill_auto(const struct config *c, struct policy *p)
+{
+	p->automatic = c->automatic;
+	p->auto_agent = c->auto_agent.n ? c->auto_agent : c->default_agent;
+	p->auto_concurrency = c->auto_concurrency;
+	p->pool_on_failure = c->task_pool_on_failure;
+	p->pool_wait = c->pool_wait;
+	p->pool_wait_max = c->pool_wait_max;
+	p->pool_retries = c->pool_retries;
+	p->pool_retry_wait = c->pool_retry_wait;
+	p->auto_failures = c->auto_failures;
+	memcpy(p->auto_budget, c->auto_budget, sizeof(c->auto_budget));
+	memcpy(p->task_budget, c->task_budget, sizeof(c->task_budget));
+}
+
+void config_fill_policy(struct config *c)
+{
+	c->policy = (struct policy){
+		.default_agent = c->default_agent,
+		.agents = policy_agents(c),
+		.agents_n = c->agents_n,
+		.roles = c->roles,
+		.roles_n = c->roles_n,
+		.workers_max = c->workers_max,
+		.workers_max_waiting = c->workers_max_waiting,
+		.target_branch = c->accept_target,
+		.check_command = c->workspace_check_command,
+		.retry_max_attempts = c->retry_max_attempts,
+		.no_changes_attempts = 2,
+		.conflict_rounds = c->accept_conflict_rounds,
+		.moved_tries = 100,
+		.review_rounds = 100,
+		.dirty_wait = c->accept_dirty_wait,
+		.dirty_notice = c->accept_dirty_notice,
+		.review = c->accept_review,
+		.leftovers = c->accept_leftovers,
+		.unchecked = c->accept_unchecked,
+		.ageing = c->accept_ageing,
+		.accept = c->accept,
+		.agent_failures = c->agent_failures,
+		.patrol_restarts = c->patrol_restarts,
+		.patrol_resends = c->patrol_resends,
+		.patrol_confirm = c->patrol_confirm,
+		.effect_longest = effect_longest(c),
+		.remind_after = c->remind_after,
+		.max_reminders = c->max_reminders,
+		.default_after = c->default_after,
+		.planner = c->planner_provider != PROVIDER_NONE,
+		.fallback = c->planner_fallback,
+		.diagnose = c->planner_diagnose,
+		.allow_agents = c->allow_agents,
+		.allow_agents_n = c->allow_agents_n,
+		.cross = policy_crosses(c),
+		.cross_n = c->allow_cross_agent_n,
+		.oversight = c->oversight,
+		.prices = c->prices,
+		.quiet_from = c->quiet_from,
+		.quiet_to = c->quiet_to,
+		.plan = { c->planner_max_phases, c->planner_max_tasks, c->planner_max_subtasks },
+	};
+	memcpy(c->policy.retry_delay, c->retry_delay, sizeof(c->retry_delay));
+	memcpy(c->policy.estimate, c->estimate, sizeof(c->estimate));
+	memcpy(c->policy.budget, c->budget, sizeof(c->budget));
+	c->policy.oversight.pause = (enum pause_scope)c->oversight_pause;
+	fill_auto(c, &c->policy);
+	fill_recovery(c, &c->policy);
+	fill_notices(c, &c->policy);
+}
+
+int config_check_auto(const struct config *c, const char *command, struct ov_err *err)
+{
+	const struct policy *p = &c->policy;
+
+	if (!c->task_pool_command.n) {
+		ov_fail(err, OV_EINVALID,
+				"auto mode needs a command that gives out tasks, and "
+				"auto.task_pool_command is not set");
+		return ov_next(err, "%s --task-pool-command COMMAND", command);
+	}
+	if (!policy_agent(p, p->auto_agent)) {
+		ov_fail(err, OV_EINVALID,
+				"auto mode needs an agent, and neither auto.agent nor "
+				"defaults.agent names one that is configured");
+		return ov_next(err, "overseer agent list");
+	}
+	return 0;
+}

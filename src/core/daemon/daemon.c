@@ -1,0 +1,191 @@
+/* What the daemon has to say about itself. */
+#include "core/daemon/daemon.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "core/decide/session.h"
+#include "core/text/redact.h"
+
+enum { OUTPUT_BYTES = 2000, QUESTION_BYTES = 1500 }; /* of what a person is told */
+
+/* Why a daemon cannot go on: what a person is told, and under which kind. */
+static const struct {
+	const char *cause, *kind, *what, *after, *next;
+} hard_rules[] = {
+	{ "auto", "auto", "auto mode stopped",
+			("agents at work are asked to stop and go on where they were with the "
+			 "next daemon, and all worktrees stay"),
+			"overseer up --auto" },
+	/* A daemon that comes up has a store: that closes it. */
+	{ "store", "daemon", "the daemon lost its store",
+			"all that it held was saved beside its place, and agents at work go on",
+			"overseer up" },
+};
+
+int decide_daemon_start(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	struct event *e;
+
+	(void)ret_result, (void)err;
+	/* What happened to the clock since the last one comes before everything that is dated by it. */
+	clock_found(cx, params);
+	e = emit(cx, EV_DAEMON_STARTED, (struct subject){ 0 });
+	ev_str(cx, e, "instance", value_str_at(params, "instance"));
+	ev_str(cx, e, "version", value_str_at(params, "version"));
+	if (value_str_at(params, "target").n)
+		ev_str(cx, e, "target", value_str_at(params, "target"));
+	clock_note(cx, e, params);
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+
+		if (x->status == ESC_OPEN && str_is(x->kind, "daemon"))
+			escalation_close(cx, x, ESC_ANSWERED, STR("a daemon is up again"));
+	}
+	return 0;
+}
+
+int decide_daemon_stop(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	struct event *e = emit(cx, EV_DAEMON_STOPPED, (struct subject){ 0 });
+
+	(void)ret_result, (void)err;
+	ev_str(cx, e, "instance", value_str_at(params, "instance"));
+	ev_str(cx, e, "reason", value_str_at(params, "reason"));
+	return 0;
+}
+
+/* The newest of an output is its end. */
+static str output_end(struct decide_ctx *cx, str output)
+{
+	str text = redact(cx->arena, utf8_clean(cx->arena, output));
+
+	return text.n > OUTPUT_BYTES
+			? utf8_clean(cx->arena, str_sub(text, text.n - OUTPUT_BYTES, OUTPUT_BYTES))
+			: text;
+}
+
+static str with(struct decide_ctx *cx, str text, const char *what, str detail)
+{
+	return detail.n ? arena_printf(cx->arena, STR_FMT "\n%s: " STR_FMT, STR_ARG(text), what,
+					  STR_ARG(detail))
+			: text;
+}
+
+/* What to do comes before what may be long, and may have to be cut. */
+static str hard_question(struct decide_ctx *cx, const struct hard_failure *f, size_t rule,
+		str output)
+{
+	str q = arena_printf(cx->arena,
+			"%s: " STR_FMT ". The daemon ends. Nothing is lost: %s. When it is mended: "
+			"%s",
+			hard_rules[rule].what,
+			STR_ARG(utf8_truncate(redact(cx->arena, f->text), QUESTION_BYTES)),
+			hard_rules[rule].after, hard_rules[rule].next);
+
+	q = with(cx, q, "worker", f->worker);
+	q = with(cx, q, "command", f->command);
+	return with(cx, q, "its last output", output);
+}
+
+static size_t hard_rule(str cause)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(hard_rules) && !str_is(cause, hard_rules[i].cause))
+		i++;
+	return i;
+}
+
+void hard_fail(struct decide_ctx *cx, const struct hard_failure *f)
+{
+	size_t rule = hard_rule(f->cause);
+	str output = output_end(cx, f->output);
+	struct event *e = emit(cx, EV_DAEMON_FAILED, (struct subject){ 0 });
+
+	assert(rule < ARRAY_LEN(hard_rules));
+	ev_str(cx, e, "instance", f->instance);
+	ev_str(cx, e, "cause", f->cause);
+	ev_note(cx, e, "text", f->text);
+	ev_int(cx, e, "exit_status", f->exit_status);
+	if (f->worker.n)
+		ev_str(cx, e, "worker", f->worker);
+	if (f->command.n)
+		ev_note(cx, e, "command", f->command);
+	if (output.n)
+		ev_note(cx, e, "output", output);
+	escalate_about(cx, (struct subject){ 0 },
+			&(struct escalation_spec){ .kind = hard_rules[rule].kind,
+					.question = hard_question(cx, f, rule, output) });
+}
+
+/* {"cause", "text", "instance", "exit_status", "worker", "command", "output"}, once per daemon. */
+int decide_daemon_fail(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	struct hard_failure f = { .cause = value_str_at(params, "cause"),
+		.text = value_str_at(params, "text"),
+		.instance = value_str_at(params, "instance"),
+		.exit_status = (int)value_int_at(params, "exit_status"),
+		.worker = value_str_at(params, "worker"),
+		.command = value_str_at(params, "command"),
+		.output = value_str_at(params, "output") };
+
+	(void)ret_result;
+	if (hard_rule(f.cause) == ARRAY_LEN(hard_rules) || !f.instance.n)
+		return ov_fail(err, OV_EINVALID,
+				"\"" STR_FMT "\" is no cause for which a daemon ends",
+				STR_ARG(f.cause));
+	if (!cx->state->failing.n)
+		hard_fail(cx, &f);
+	return 0;
+}
+
+void tick_halt(struct decide_ctx *cx, const struct decision *d)
+{
+	session_interrupt(cx, d->assignment, "resume",
+			STR("You were interrupted through no fault of yours: your supervisor had "
+			    "to end, and is there again. Look at what you have, and go on where "
+			    "you were."),
+			d->why);
+}
+
+static bool was_told(const struct decide_ctx *cx, struct subject s, str question)
+{
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+
+		if (str_is(x->kind, "internal") && str_eq(x->goal_id, s.goal) &&
+				str_eq(x->node_id, s.node) && str_starts(x->question, question))
+			return true;
+	}
+	return false;
+}
+
+/* A bug of ours: what is about one thing must not hold up the others, and a person hears of it once. */
+int decide_daemon_contradicted(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	const struct goal *g = state_goal(cx->state, value_str_at(params, "goal"));
+	const struct node *n = g ? state_node(cx->state, g->id, value_str_at(params, "node"))
+				 : NULL;
+	struct subject s = n ? about_node(n) : g ? about_goal(g) : (struct subject){ 0 };
+	str question = arena_printf(cx->arena,
+			"\"" STR_FMT "\" contradicts what is known, and was not done",
+			STR_ARG(value_str_at(params, "what")));
+
+	(void)ret_result, (void)err;
+	if (was_told(cx, s, question))
+		return 0;
+	question = arena_printf(cx->arena,
+			STR_FMT ": " STR_FMT
+				". This is a bug of Overseer. Everything else goes on; this is "
+				"tried again when something changes about it, or in an hour",
+			STR_ARG(question), STR_ARG(value_str_at(params, "detail")));
+	escalate_about(cx, s,
+			&(struct escalation_spec){ .kind = "internal", .question = question });
+	return 0;
+}

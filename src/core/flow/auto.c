@@ -1,0 +1,322 @@
+/*
+ * Auto mode: switched on and off by the daemon that was started for it; the pool's answers become
+ * tasks of the standing goal, each exactly once, since the answer and the end of the question are
+ * one batch of events.
+ */
+#include "core/flow/auto.h"
+#include "core/capacity/auto_mode.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "core/flow/flow.h"
+#include "core/flow/review.h"
+#include "core/inbox/inbox.h"
+#include "core/plan/pool.h"
+#include "core/text/redact.h"
+#include "core/work/standing.h"
+#include "data/vital.h"
+
+enum { SHOWN_BYTES = 2000, LINE_BYTES = 200 }; /* of an answer that a person has to judge */
+
+static void close_kind(struct decide_ctx *cx, const char *kind, str answer)
+{
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+
+		if (x->status == ESC_OPEN && str_is(x->kind, kind))
+			escalation_close(cx, x, ESC_ANSWERED, answer);
+	}
+}
+
+static bool kind_is_open(const struct decide_ctx *cx, const char *kind)
+{
+	for (size_t i = 0; i < cx->state->escalations.n; i++)
+		if (cx->state->escalations.p[i]->status == ESC_OPEN &&
+				str_is(cx->state->escalations.p[i]->kind, kind))
+			return true;
+	return false;
+}
+
+static void tell(struct decide_ctx *cx, const char *kind, str question)
+{
+	escalate_about(cx, (struct subject){ 0 },
+			&(struct escalation_spec){ .kind = kind, .question = question });
+}
+
+/* There is nothing to switch. A person who switches it on again wants it to try again now. */
+static bool is_as_asked(const struct decide_ctx *cx, bool person)
+{
+	const struct auto_mode *m = &cx->state->automatic;
+
+	if (!m->on)
+		return !person;
+	return m->concurrency == cx->policy->auto_concurrency &&
+			!(person && (m->failed_in_a_row || m->failures));
+}
+
+/*
+ * {"instance", "person"}: a daemon was started for it, its configuration was read again, or a person
+ * switched it on, which ends a pause, and is the only way to switch it on again in the same daemon.
+ */
+int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	const struct auto_mode *m = &cx->state->automatic;
+	str instance = value_str_at(params, "instance");
+	str again = STR("auto mode was switched on again");
+	struct event *e;
+
+	bool person = value_bool_at(params, "person");
+
+	(void)ret_result, (void)err;
+	if (person)
+		auto_pause_close(cx, again);
+	if (str_eq(m->instance, instance) && is_as_asked(cx, person))
+		return 0;
+	e = emit(cx, EV_AUTO_STARTED, (struct subject){ 0 });
+	ev_str(cx, e, "instance", instance);
+	ev_int(cx, e, "concurrency", cx->policy->auto_concurrency);
+	ev_flag(cx, e, "recount", person);
+	close_kind(cx, "auto", again);
+	/* Whoever switches it on after a failure has mended that, or wants to know. */
+	if (m->failed)
+		accept_again(cx, again);
+	return 0;
+}
+
+void auto_switch_off(struct decide_ctx *cx, str reason)
+{
+	if (cx->state->automatic.on)
+		ev_note(cx, emit(cx, EV_AUTO_STOPPED, (struct subject){ 0 }), "reason", reason);
+}
+
+/* {"reason", "person"}: its daemon stops, one was started without it, or a person says so. */
+int decide_auto_stop(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	bool person = value_bool_at(params, "person");
+	struct event *e;
+
+	(void)ret_result, (void)err;
+	if (person)
+		auto_pause_close(cx, STR("auto mode was switched off"));
+	/* A person who does not want it back says so while it is off. */
+	if (!cx->state->automatic.on && !(person && cx->state->automatic.interrupted))
+		return 0;
+	e = emit(cx, EV_AUTO_STOPPED, (struct subject){ 0 });
+	ev_note(cx, e, "reason", value_str_at(params, "reason"));
+	ev_flag(cx, e, "interrupted", !person);
+	return 0;
+}
+
+void auto_fail(struct decide_ctx *cx, struct hard_failure f)
+{
+	str reason = f.text;
+	struct event *e;
+
+	if (!cx->state->automatic.on)
+		return;
+	for (size_t i = 0; i < cx->out->n; i++)
+		if (cx->out->p[i]->kind == EV_AUTO_STOPPED)
+			return;
+	e = emit(cx, EV_AUTO_STOPPED, (struct subject){ 0 });
+	ev_note(cx, e, "reason", reason);
+	ev_flag(cx, e, "failed", true);
+	f.cause = STR("auto");
+	f.instance = cx->state->automatic.instance;
+	f.exit_status = DAEMON_AUTO_FAILED;
+	hard_fail(cx, &f);
+}
+
+void tick_pool(struct decide_ctx *cx, const struct decision *d)
+{
+	struct event *e = effect_intend(cx, FX_POOL, make_id(cx, "X_"), (struct subject){ 0 });
+
+	ev_str(cx, e, "worker", d->worker);
+	ev_str(cx, e, "purpose", cx->state->automatic.instance);
+}
+
+/* Asked in vain so often in a row: the wait before the next question. */
+static ov_time ask_again_at(const struct decide_ctx *cx, int64_t before)
+{
+	return cx->now + flow_doubled(cx->policy->pool_wait, before, cx->policy->pool_wait_max);
+}
+
+static void emit_answer(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o,
+		const char *answer, str detail, ov_time ask_at)
+{
+	struct event *e = emit(cx, EV_AUTO_POOL, (struct subject){ 0 });
+	const value *code = value_at(o->data, "exit_code");
+
+	ev_str(cx, e, "effect", fx->id);
+	ev_cstr(cx, e, "answer", answer);
+	ev_note(cx, e, "detail", detail);
+	ev_int(cx, e, "exit_code", value_int_or(code, -1));
+	if (ask_at)
+		ev_int(cx, e, "ask_at_ms", ask_at);
+}
+
+/* It was given up and nobody has answered yet: running it again would end the same way. */
+static bool task_repeated(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	str text = redact(cx->arena, str_trim(value_str_at(o->data, "text")));
+	const struct escalation *x = auto_open_entry(cx->state, text);
+
+	if (!x)
+		return false;
+	emit_answer(cx, fx, o, "repeated",
+			arena_printf(cx->arena,
+					"the same task as in #%lld, which is open; given out %lld "
+					"times since",
+					(long long)x->number, (long long)x->repeats + 1),
+			ask_again_at(cx, cx->state->automatic.empty));
+	ev_int(cx, cx->out->p[cx->out->n - 1], "escalation", x->number);
+	return true;
+}
+
+/* It is longer than any task may be: nothing of it is run, and a person sees how it begins. */
+static void task_refused(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	const struct escalation *x = NULL;
+
+	for (size_t i = 0; i < cx->state->escalations.n; i++)
+		if (cx->state->escalations.p[i]->status == ESC_OPEN &&
+				str_is(cx->state->escalations.p[i]->kind, ASK_REFUSED))
+			x = cx->state->escalations.p[i];
+	emit_answer(cx, fx, o, "refused", o->detail, ask_again_at(cx, cx->state->automatic.empty));
+	if (x) {
+		ev_int(cx, cx->out->p[cx->out->n - 1], "escalation", x->number);
+		return;
+	}
+	escalate_about(cx, (struct subject){ 0 },
+			&(struct escalation_spec){ .kind = ASK_REFUSED,
+					.question = arena_printf(cx->arena,
+							"a task of the pool was not taken: " STR_FMT
+							". The pool is asked for others. It "
+							"begins: " STR_FMT,
+							STR_ARG(o->detail),
+							STR_ARG(utf8_truncate(
+									redact(cx->arena,
+											value_str_at(o->data,
+													"text")),
+									SHOWN_BYTES))) });
+}
+
+static void task_given(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	struct standing_task task = { .text = value_str_at(o->data, "text"),
+		.claim = fx->id,
+		.reason = arena_printf(cx->arena, "the pool gave it to " STR_FMT,
+				STR_ARG(fx->worker)) };
+
+	emit_answer(cx, fx, o, "task", standing_add(cx, STANDING_AUTO, &task), 0);
+}
+
+/* A retry, or, when there were enough of them, the longest wait. */
+static ov_time failed_again_at(const struct decide_ctx *cx)
+{
+	const struct policy *p = cx->policy;
+	int64_t before = cx->state->automatic.failures;
+
+	return cx->now +
+			(before < p->pool_retries ? flow_doubled(p->pool_retry_wait, before,
+								    pool_longest_wait(p))
+						  : p->pool_wait_max);
+}
+
+static str pause_question(struct decide_ctx *cx, str reason, const struct outcome *o)
+{
+	str output = str_trim(redact(cx->arena, value_str_at(o->data, "output")));
+
+	return arena_printf(cx->arena,
+			"auto mode is paused: " STR_FMT
+			" (%lld times in a row). No task is asked for; those that were given out "
+			"are finished. Answer \"resume\" when the command works again, or "
+			"\"stop\"\ncommand: " STR_FMT "%s" STR_FMT,
+			STR_ARG(utf8_truncate(reason, SHOWN_BYTES / 2)),
+			(long long)cx->state->automatic.failures + 1,
+			STR_ARG(utf8_truncate(value_str_at(o->data, "command"), SHOWN_BYTES / 4)),
+			output.n ? "\nits last output: " : "",
+			STR_ARG(utf8_truncate(output, SHOWN_BYTES / 2)));
+}
+
+/* How it ended, without what it wrote, and the last line of that. */
+static str pool_trouble(struct decide_ctx *cx, const struct outcome *o)
+{
+	str output = str_trim(redact(cx->arena, value_str_at(o->data, "output"))),
+	    how = str_sub(o->detail, 0, str_find_byte(o->detail, '\n')), last = output;
+
+	for (size_t i = 0; i < output.n; i++)
+		if (output.p[i] == '\n')
+			last = str_sub(output, i + 1, output.n);
+	if (!last.n)
+		return how;
+	return arena_printf(cx->arena, STR_FMT ": " STR_FMT,
+			STR_ARG(str_sub(how, 0, str_find_byte(how, ':'))),
+			STR_ARG(utf8_truncate(last, LINE_BYTES)));
+}
+
+static void pool_failed(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	str reason = arena_printf(cx->arena, "the task pool's command failed: " STR_FMT,
+			STR_ARG(o->detail));
+
+	emit_answer(cx, fx, o, "failed", o->detail, failed_again_at(cx));
+	ev_note(cx, cx->out->p[cx->out->n - 1], "trouble", pool_trouble(cx, o));
+	if (cx->state->automatic.failures < cx->policy->pool_retries && !flow_cannot_run(o))
+		return;
+	if (cx->policy->pool_on_failure == POOL_FAIL)
+		auto_fail(cx,
+				(struct hard_failure){ .text = reason,
+						.worker = fx->worker,
+						.command = value_str_at(o->data, "command"),
+						.output = value_str_at(o->data, "output") });
+	else if (cx->policy->pool_on_failure == POOL_PAUSE)
+		auto_pause_asking(cx, PAUSE_POOL, reason, pause_question(cx, reason, o));
+	else if (!kind_is_open(cx, "task_pool"))
+		tell(cx, "task_pool",
+				arena_printf(cx->arena,
+						STR_FMT ". It is asked again and again "
+							"(auto.task_pool_on_failure = \"warn\")",
+						STR_ARG(reason)));
+}
+
+/*
+ * It was ended half-way, perhaps after it gave out a task: taking what it wrote for one could be
+ * wrong, and throwing it away could lose it.
+ */
+static void pool_uncertain(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	emit_answer(cx, fx, o, "uncertain", STR("it was ended while it answered"),
+			ask_again_at(cx, 0));
+	tell(cx, "task_pool_uncertain",
+			arena_printf(cx->arena,
+					"the task pool's command was ended while it answered, so "
+					"nobody knows whether this is a task that it gave out "
+					"(question " STR_FMT "): " STR_FMT,
+					STR_ARG(fx->id),
+					STR_ARG(utf8_truncate(value_str_at(o->data, "text"),
+							SHOWN_BYTES))));
+}
+
+void pool_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	int answer = status_parse(&pool_answers, o->outcome);
+
+	switch (answer) {
+	case ANSWER_TASK:
+		if (!task_repeated(cx, fx, o))
+			task_given(cx, fx, o);
+		close_kind(cx, "task_pool", STR("it gives out tasks again"));
+		break;
+	case ANSWER_REFUSED: task_refused(cx, fx, o); break;
+	case ANSWER_NONE:
+		emit_answer(cx, fx, o, "none", o->detail,
+				ask_again_at(cx, cx->state->automatic.empty));
+		close_kind(cx, "task_pool", STR("it answers again"));
+		break;
+	case ANSWER_UNCERTAIN: pool_uncertain(cx, fx, o); break;
+	default: pool_failed(cx, fx, o); break;
+	}
+}

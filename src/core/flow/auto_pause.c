@@ -1,0 +1,247 @@
+/*
+ * Auto mode waits for a person: because too many tasks in a row were given up, because the pool's
+ * command fails again and again, or because a command of the accept queue failed. There is one entry
+ * of the inbox for it, whose answer ends the pause. The entries of tasks that were given up become
+ * part of it, so that a night's failures are one thing to look at in the morning.
+ */
+#include "core/flow/auto.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "core/capacity/auto_mode.h"
+#include "core/inbox/inbox.h"
+#include "core/text/redact.h"
+
+enum { SHOWN_TASKS = 6, REASON_BYTES = 400, WORDS_BYTES = 300 };
+
+/* Is the entry about this very task, or about the pause that it is part of? */
+static const struct escalation *entry_of(const struct state *s, const struct node *n)
+{
+	for (size_t i = 0; i < s->escalations.n; i++) {
+		const struct escalation *x = s->escalations.p[i];
+
+		if (x->status == ESC_OPEN && str_eq(x->goal_id, n->goal->id) &&
+				str_eq(x->node_id, n->id))
+			return x;
+	}
+	return NULL;
+}
+
+/* Its entry is part of the one about the pause: nobody else answers for it. */
+static bool is_absorbed(const struct state *s, const struct node *n)
+{
+	return task_was_given_up(n) && !str_starts(n->blocked_by, STR("human:")) && !entry_of(s, n);
+}
+
+const struct escalation *auto_open_entry(const struct state *s, str text)
+{
+	const struct auto_mode *m = &s->automatic;
+
+	for (size_t g = 0; g < s->goals.n; g++)
+		for (size_t i = 0; s->goals.p[g]->automatic && i < s->goals.p[g]->nodes.n; i++) {
+			const struct node *n = s->goals.p[g]->nodes.p[i];
+			const struct escalation *x;
+
+			if (!task_was_given_up(n) || !str_eq(n->objective, text))
+				continue;
+			x = entry_of(s, n);
+			if (!x && m->pause_entry && is_absorbed(s, n))
+				x = state_escalation(s, m->pause_entry);
+			if (x && x->status == ESC_OPEN)
+				return x;
+		}
+	return NULL;
+}
+
+void auto_pause(struct decide_ctx *cx, const char *cause, str reason, int64_t entry)
+{
+	struct event *e;
+
+	if (!cx->state->automatic.on || cx->state->automatic.pause_cause.n)
+		return;
+	for (size_t i = 0; i < cx->out->n; i++)
+		if (cx->out->p[i]->kind == EV_AUTO_PAUSED)
+			return;
+	e = emit(cx, EV_AUTO_PAUSED, (struct subject){ 0 });
+	ev_cstr(cx, e, "cause", cause);
+	ev_note(cx, e, "reason", reason);
+	ev_int(cx, e, "escalation", entry);
+}
+
+void auto_pause_asking(struct decide_ctx *cx, const char *cause, str reason, str question)
+{
+	static const char *const retried[] = { "resume", "retry", "stop", NULL },
+				 *const plain[] = { "resume", "stop", NULL };
+
+	if (!cx->state->automatic.on || cx->state->automatic.pause_cause.n)
+		return;
+	auto_pause(cx, cause, reason,
+			escalate_about(cx, (struct subject){ 0 },
+					&(struct escalation_spec){ .kind = ASK_AUTO,
+							.question = question,
+							.options = str_is(str_from(cause),
+										   PAUSE_FAILURES)
+									? retried
+									: plain }));
+}
+
+/* ---- too many tasks in a row ---- */
+
+/* What its agent said last, as far as that is known and not the reason already. */
+static str last_words(struct decide_ctx *cx, const struct node *n)
+{
+	const struct run *r = n->assignment ? n->assignment->run : NULL;
+	str said = !r                     ? STR("")
+			: r->last_lines.n ? r->last_lines
+					  : r->message,
+	    words = str_trim(redact(cx->arena, said));
+
+	if (!words.n || str_contains(n->status_reason, words))
+		return STR("");
+	if (words.n > WORDS_BYTES)
+		words = utf8_clean(cx->arena, str_sub(words, words.n - WORDS_BYTES, WORDS_BYTES));
+	return words;
+}
+
+void show_failed_task(struct decide_ctx *cx, struct buf *b, const struct node *n)
+{
+	str words = last_words(cx, n);
+
+	buf_addf(b, "\n" STR_FMT " \"" STR_FMT "\": " STR_FMT, STR_ARG(n->key),
+			STR_ARG(utf8_truncate(n->name, 100)),
+			STR_ARG(utf8_truncate(redact(cx->arena, n->status_reason), REASON_BYTES)));
+	if (words.n)
+		buf_addf(b, "\n  its agent said: " STR_FMT, STR_ARG(words));
+}
+
+/* The newest first: what was given up, one after the other. */
+static void show_tasks(struct decide_ctx *cx, struct buf *b)
+{
+	size_t shown = 0;
+
+	for (size_t g = cx->state->goals.n; g-- > 0;) {
+		const struct goal *goal = cx->state->goals.p[g];
+
+		for (size_t i = goal->nodes.n; goal->automatic && i-- > 0 && shown < SHOWN_TASKS;)
+			if (task_was_given_up(goal->nodes.p[i])) {
+				show_failed_task(cx, b, goal->nodes.p[i]);
+				shown++;
+			}
+	}
+}
+
+static void absorb(struct decide_ctx *cx, const struct escalation *x, int64_t into)
+{
+	escalation_close(cx, x, ESC_DISMISSED,
+			arena_printf(cx->arena, "part of #%lld", (long long)into));
+}
+
+static const struct node *given_up(const struct state *s, const struct escalation *x)
+{
+	const struct node *n = x->status == ESC_OPEN && x->node_id.n
+			? state_node(s, x->goal_id, x->node_id)
+			: NULL;
+
+	return n && task_was_given_up(n) ? n : NULL;
+}
+
+void tick_auto_pause(struct decide_ctx *cx, const struct decision *d)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	int64_t entry;
+
+	buf_addf(&b,
+			"auto mode is paused: " STR_FMT
+			". No task is asked for, and no run of its tasks is started. Answer "
+			"\"resume\" to continue with other tasks, \"retry\" to continue and try "
+			"these again, or \"stop\"",
+			STR_ARG(d->why));
+	show_tasks(cx, &b);
+	auto_pause_asking(cx, PAUSE_FAILURES, d->why, arena_str(cx->arena, buf_str(&b)));
+	entry = value_int_at(cx->out->p[cx->out->n - 1]->data, "escalation");
+	for (size_t i = 0; i < cx->state->escalations.n; i++)
+		if (given_up(cx->state, cx->state->escalations.p[i]))
+			absorb(cx, cx->state->escalations.p[i], entry);
+}
+
+/* One that was under way when the others were given up, and was given up itself. */
+void tick_auto_absorb(struct decide_ctx *cx, const struct decision *d)
+{
+	absorb(cx, d->escalation, cx->state->automatic.pause_entry);
+}
+
+void tick_auto_resume(struct decide_ctx *cx, const struct decision *d)
+{
+	auto_resume(cx, d->why);
+}
+
+/* ---- the end of it ---- */
+
+void auto_resume(struct decide_ctx *cx, str reason)
+{
+	struct event *e;
+
+	if (!cx->state->automatic.pause_cause.n)
+		return;
+	e = emit(cx, EV_AUTO_RESUMED, (struct subject){ 0 });
+	ev_note(cx, e, "reason", reason);
+	ev_flag(cx, e, "recount", true);
+}
+
+void auto_recount(struct decide_ctx *cx, size_t from)
+{
+	for (size_t i = from; i < cx->out->n; i++) {
+		struct event *e = cx->out->p[i];
+		const struct node *n = e->kind == EV_NODE_STATUS
+				? state_node(cx->state, e->goal, e->node)
+				: NULL;
+
+		if (n && task_was_given_up(n) && str_starts(cx->actor, STR("human:")))
+			ev_flag(cx, e, "recount", true);
+	}
+}
+
+/* They stay as they are, and who answered knows of them; or they are tried again. */
+static void settle_absorbed(struct decide_ctx *cx, bool retry, str reason)
+{
+	for (size_t g = 0; g < cx->state->goals.n; g++) {
+		const struct goal *goal = cx->state->goals.p[g];
+
+		for (size_t i = 0; goal->automatic && i < goal->nodes.n; i++) {
+			const struct node *n = goal->nodes.p[i];
+
+			if (!is_absorbed(cx->state, n))
+				continue;
+			if (retry)
+				work_unblock(cx, n, reason);
+			else
+				node_blocked_by(cx, n, cx->actor);
+		}
+	}
+}
+
+void auto_pause_settle(struct decide_ctx *cx, const struct escalation *x, str text)
+{
+	const struct auto_mode *m = &cx->state->automatic;
+	str reason = arena_printf(cx->arena, "#%lld was answered: " STR_FMT, (long long)x->number,
+			STR_ARG(text));
+
+	if (str_is(m->pause_cause, PAUSE_FAILURES))
+		settle_absorbed(cx, str_is(text, "retry"), reason);
+	auto_resume(cx, reason);
+	if (str_is(text, "stop"))
+		auto_switch_off(cx, reason);
+}
+
+void auto_pause_close(struct decide_ctx *cx, str answer)
+{
+	const struct escalation *x = state_escalation(cx->state, cx->state->automatic.pause_entry);
+
+	if (!x || x->status != ESC_OPEN || !str_is(x->kind, ASK_AUTO))
+		return;
+	escalation_close(cx, x, ESC_ANSWERED, answer);
+	auto_pause_settle(cx, x, answer);
+}

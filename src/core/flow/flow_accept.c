@@ -1,0 +1,380 @@
+/*
+ * From good work to the target branch: rebase, gate, accept, post_accept, revert. What goes wrong
+ * before the target has moved lets go of the turn and is tried again, or goes back to the agent.
+ * After that the change is there, and stays there unless it is taken back by a commit of its own.
+ */
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/capacity/accept_queue.h"
+#include "core/capacity/auto_mode.h"
+#include "core/flow/auto.h"
+#include "core/flow/checkout.h"
+#include "core/flow/flow.h"
+#include "core/flow/review.h"
+#include "core/prompt/prompt.h"
+#include "core/work/standing.h"
+
+static const struct worker *worker_of(const struct decide_ctx *cx, const struct assignment *as)
+{
+	return state_worker(cx->state, as->worker);
+}
+
+static bool is_automatic(const struct node *n)
+{
+	return str_is(n->goal->standing, STANDING_AUTO);
+}
+
+void accept_begin(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
+		str detail, const value *evidence)
+{
+	run_verified(cx, as, verdict, detail, evidence);
+	if (review_begin(cx, as,
+			    strcmp(verdict, "passed") == 0 ? CHECK_SAID_GOOD : CHECK_SAID_NOTHING,
+			    STR("")))
+		return;
+	assignment_move(cx, as, as->status, STAGE_REBASE, detail);
+	worker_to(cx, worker_of(cx, as), WORKER_NEEDS_REVIEW,
+			STR("its work waits for its turn to be accepted"));
+}
+
+void accept_refuse(struct decide_ctx *cx, const struct assignment *as, str why)
+{
+	run_verified(cx, as, "refused", arena_printf(cx->arena, STR_FMT ".", STR_ARG(why)), NULL);
+	flow_fail(cx, as, CAUSE_CHECK,
+			arena_printf(cx->arena, "the work was refused: " STR_FMT, STR_ARG(why)),
+			prompt_refused(cx->arena, why));
+}
+
+/* ---- before the target has moved ---- */
+
+static void step_failed(struct decide_ctx *cx, const struct outcome *o)
+{
+	static const struct {
+		const char *outcome;
+		enum cause cause;
+		const char *detail;
+	} failures[] = {
+		{ "conflict", CAUSE_CONFLICT, "the work conflicts with the target branch" },
+		{ "moved", CAUSE_MOVED, "the target branch moved meanwhile" },
+		{ "no_changes", CAUSE_NO_CHANGES, "the work changes nothing on the target branch" },
+		{ "refused", CAUSE_CHECK, "the work cannot be accepted" },
+	};
+	str target = cx->policy->target_branch, feedback = STR("");
+
+	if (str_is(o->outcome, "dirty")) {
+		checkout_wait(cx, o, STAGE_REBASE);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
+		if (!str_is(o->outcome, failures[i].outcome))
+			continue;
+		if (failures[i].cause == CAUSE_CONFLICT)
+			feedback = prompt_conflict(cx->arena, target, o->detail);
+		else if (failures[i].cause == CAUSE_NO_CHANGES)
+			feedback = prompt_no_effect(cx->arena, target);
+		else if (failures[i].cause == CAUSE_CHECK)
+			feedback = prompt_refused(cx->arena, o->detail);
+		flow_fail(cx, o->as, failures[i].cause,
+				arena_printf(cx->arena, "%s%s" STR_FMT, failures[i].detail,
+						o->detail.n ? ": " : "", STR_ARG(o->detail)),
+				feedback);
+		return;
+	}
+	flow_fail(cx, o->as, CAUSE_ACCEPT, o->detail, STR(""));
+}
+
+static void finish(struct decide_ctx *cx, const struct assignment *as, str commit)
+{
+	assignment_move(cx, as, AS_DONE, STAGE_NONE, STR("accepted"));
+	node_to(cx, as->node, NODE_DONE,
+			arena_printf(cx->arena, "accepted as " STR_FMT,
+					STR_ARG(str_sub(commit, 0, 12))));
+	close_escalations(cx, as->node, ESC_DISMISSED, STR("its work was accepted"));
+	worker_to(cx, worker_of(cx, as), WORKER_IDLE, STR("its work was accepted"));
+}
+
+void accept_go_on(struct decide_ctx *cx, const struct assignment *as)
+{
+	finish(cx, as, as->node->commit);
+}
+
+/* The change is on the target: who waits for the node still waits for the command that comes after. */
+static void accepted(struct decide_ctx *cx, const struct outcome *o)
+{
+	const struct assignment *as = o->as;
+	str commit = value_str_at(o->data, "commit");
+	struct event *e = emit(cx, EV_NODE_ACCEPTED, about_assignment(as));
+
+	ev_str(cx, e, "commit", commit);
+	ev_str(cx, e, "target", value_str_at(o->data, "target"));
+	ev_str(cx, e, "checked_by", accept_checked_by(as));
+	if (value_str_at(o->data, "rescue_ref").n)
+		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
+	checkout_is_free(cx, as);
+	if (flow_winding_down(as)) {
+		flow_release(cx, as);
+	} else if (policy_accept(cx->policy, as->node->goal).post.n) {
+		close_escalations(cx, as->node, ESC_DISMISSED, STR("its work was accepted"));
+		assignment_move(cx, as, as->status, STAGE_POST,
+				o->detail.n ? o->detail
+					    : STR("its change is on the target branch; now comes "
+						  "the post_accept command"));
+	} else {
+		finish(cx, as, commit);
+	}
+}
+
+void rebase_ended(struct decide_ctx *cx, const struct outcome *o)
+{
+	bool gate = policy_accept(cx->policy, o->as->node->goal).pre.n > 0;
+	size_t at;
+
+	if (flow_winding_down(o->as) || (!o->ok && !str_is(o->outcome, "dirty")))
+		checkout_settled(cx, o->as);
+	/* An accept of before, whose outcome nobody heard of. */
+	if (str_is(o->outcome, "already")) {
+		accepted(cx, o);
+		return;
+	}
+	if (flow_winding_down(o->as)) {
+		flow_release(cx, o->as);
+		return;
+	}
+	if (!o->ok) {
+		step_failed(cx, o);
+		return;
+	}
+	at = cx->out->n;
+	if (gate || !review_overlooked(cx, o->as)) {
+		assignment_move(cx, o->as, o->as->status, gate ? STAGE_GATE : STAGE_ACCEPT,
+				STR("rebased onto the target branch"));
+		ev_str(cx, cx->out->p[at], "candidate", value_str_at(o->data, "commit"));
+		checkout_goes_on(cx, o->as, at);
+	} else {
+		checkout_settled(cx, o->as);
+	}
+	if (value_str_at(o->data, "base").n)
+		ev_str(cx, cx->out->p[at], "base", value_str_at(o->data, "base"));
+}
+
+/*
+ * Nobody's turn comes before a person has said what is to be done. Auto mode waits for that, too, or
+ * ends, where the configuration says that it is to.
+ */
+static void ask(struct decide_ctx *cx, const struct assignment *as, const char *kind,
+		const char *const *options, str question)
+{
+	struct accept_commands c = policy_accept(cx->policy, as->node->goal);
+	bool pre = str_is(str_from(kind), ASK_PRE);
+	int64_t entry = escalate_about(cx, about_assignment(as),
+			&(struct escalation_spec){ .kind = kind,
+					.options = options,
+					.question = question });
+
+	if (!is_automatic(as->node))
+		return;
+	if (pre ? c.pre_on_failure == PRE_FAIL : c.post_on_failure == POST_FAIL)
+		auto_fail(cx,
+				(struct hard_failure){ .text = question,
+						.worker = as->worker,
+						.command = pre ? c.pre : c.post });
+	else
+		auto_pause(cx, PAUSE_ACCEPT, question, entry);
+}
+
+static void ask_pre(struct decide_ctx *cx, const struct assignment *as, str feedback, str detail)
+{
+	static const char *const options[] = { "try again", "back to its agent", NULL };
+
+	flow_move(cx, as, STAGE_GATE, 0, STR("the pre_accept command failed; a person is asked"),
+			feedback, NULL);
+	ask(cx, as, ASK_PRE, options,
+			arena_printf(cx->arena,
+					"nothing more is accepted: the pre_accept command failed "
+					"on the work of " STR_FMT " (" STR_FMT "). " STR_FMT,
+					STR_ARG(as->node->key), STR_ARG(as->node->name),
+					STR_ARG(detail)));
+}
+
+static bool pre_asks(enum pre_failure how)
+{
+	return how == PRE_FAIL || how == PRE_PAUSE;
+}
+
+void gate_ended(struct decide_ctx *cx, const struct outcome *o)
+{
+	const struct assignment *as = o->as;
+	str feedback = prompt_gate(cx->arena, cx->policy->target_branch, o->detail);
+	size_t at = cx->out->n;
+
+	if (!o->ok || flow_winding_down(as))
+		checkout_settled(cx, as);
+	if (flow_winding_down(as)) {
+		flow_release(cx, as);
+	} else if (o->ok) {
+		assignment_move(cx, as, as->status, STAGE_ACCEPT,
+				STR("the pre_accept command passed"));
+		checkout_goes_on(cx, as, at);
+	} else if (str_is(o->outcome, "error")) {
+		/* We could not run it: that says nothing about the work. */
+		flow_fail(cx, as, CAUSE_ACCEPT, o->detail, STR(""));
+	} else if (pre_asks(policy_accept(cx->policy, as->node->goal).pre_on_failure)) {
+		ask_pre(cx, as, feedback, o->detail);
+	} else {
+		flow_fail(cx, as, CAUSE_GATE,
+				arena_printf(cx->arena, "the pre_accept command failed: " STR_FMT,
+						STR_ARG(o->detail)),
+				feedback);
+	}
+}
+
+void accept_ended(struct decide_ctx *cx, const struct outcome *o)
+{
+	/* Before it finds that the target has moved it does not look at the checkout. */
+	if (flow_winding_down(o->as) ||
+			(!o->ok && !str_is(o->outcome, "dirty") && !str_is(o->outcome, "moved")))
+		checkout_settled(cx, o->as);
+	if (o->ok)
+		accepted(cx, o);
+	else if (flow_winding_down(o->as))
+		flow_release(cx, o->as);
+	else
+		step_failed(cx, o);
+}
+
+/* ---- after it ---- */
+
+static void ask_post(struct decide_ctx *cx, const struct assignment *as, const char *what,
+		str detail)
+{
+	static const char *const options[] = { "go on", "run again", "take back", NULL };
+
+	ask(cx, as, ASK_POST, options,
+			arena_printf(cx->arena,
+					"nothing more is accepted: %s; the change of " STR_FMT
+					" (" STR_FMT ") is commit " STR_FMT " on " STR_FMT
+					". " STR_FMT,
+					what, STR_ARG(as->node->key), STR_ARG(as->node->name),
+					STR_ARG(str_sub(as->node->commit, 0, 12)),
+					STR_ARG(cx->policy->target_branch), STR_ARG(detail)));
+}
+
+static void warn_post(struct decide_ctx *cx, const struct assignment *as, str detail)
+{
+	escalate_about(cx, about_node(as->node),
+			&(struct escalation_spec){ .kind = ASK_POST_WARNING,
+					.question = arena_printf(cx->arena,
+							"the post_accept command failed after the "
+							"change of " STR_FMT " (" STR_FMT
+							") was accepted as " STR_FMT ". " STR_FMT,
+							STR_ARG(as->node->key),
+							STR_ARG(as->node->name),
+							STR_ARG(str_sub(as->node->commit, 0, 12)),
+							STR_ARG(detail)) });
+}
+
+void accept_take_back(struct decide_ctx *cx, const struct assignment *as, str feedback)
+{
+	flow_move(cx, as, STAGE_REVERT, 0, STR("its change is taken back from the target branch"),
+			feedback, NULL);
+}
+
+static void post_failed(struct decide_ctx *cx, const struct outcome *o)
+{
+	const struct assignment *as = o->as;
+	str feedback = prompt_post(cx->arena, cx->policy->target_branch, o->detail);
+
+	switch (policy_accept(cx->policy, as->node->goal).post_on_failure) {
+	case POST_WARN:
+		warn_post(cx, as, o->detail);
+		accept_go_on(cx, as);
+		return;
+	case POST_REVERT: accept_take_back(cx, as, feedback); return;
+	case POST_FAIL:
+	case POST_PAUSE:
+	case POST_AS_ACCEPT:
+		flow_move(cx, as, STAGE_POST, 0,
+				STR("the post_accept command failed; a person is asked"), feedback,
+				NULL);
+		ask_post(cx, as, "the post_accept command failed", o->detail);
+		return;
+	}
+}
+
+/* Tried again where it stands, after the wait of the cause; false: that was done often enough. */
+static bool again(struct decide_ctx *cx, const struct outcome *o, enum cause cause)
+{
+	int64_t count = flow_count(cx, o->as, cause, o->detail);
+
+	if (count >= flow_max(cx->policy, cause))
+		return false;
+	flow_move(cx, o->as, o->as->stage, flow_wait(cx->policy, cause, count), o->detail, STR(""),
+			NULL);
+	return true;
+}
+
+void post_ended(struct decide_ctx *cx, const struct outcome *o)
+{
+	const struct assignment *as = o->as;
+
+	if (flow_winding_down(as)) {
+		if (!o->ok)
+			warn_post(cx, as, o->detail);
+		flow_release(cx, as);
+	} else if (o->ok) {
+		accept_go_on(cx, as);
+	} else if (!str_is(o->outcome, "error")) {
+		post_failed(cx, o);
+	} else if (!again(cx, o, CAUSE_ACCEPT)) {
+		ask_post(cx, as, "the post_accept command could not be run", o->detail);
+	}
+}
+
+static void reverted(struct decide_ctx *cx, const struct outcome *o)
+{
+	const struct assignment *as = o->as;
+	str reason = arena_printf(cx->arena, "its change was taken back: " STR_FMT,
+			STR_ARG(as->feedback));
+	struct event *e = emit(cx, EV_NODE_REVERTED, about_assignment(as));
+	int64_t count;
+
+	ev_str(cx, e, "commit", as->node->commit);
+	ev_str(cx, e, "by", value_str_at(o->data, "commit"));
+	ev_note(cx, e, "reason", reason);
+	/* Its own commits, not the one that was taken back: that one's changes would count as known. */
+	if (as->head.n)
+		ev_str(cx, e, "handover", as->head);
+	if (as->feedback.n)
+		ev_note(cx, e, "feedback", as->feedback);
+	if (flow_winding_down(as)) {
+		flow_release(cx, as);
+		return;
+	}
+	count = flow_count(cx, as, CAUSE_POST, reason);
+	if (count < flow_max(cx->policy, CAUSE_POST)) {
+		assignment_move(cx, as, AS_CANCELLED, STAGE_NONE,
+				STR("its change was taken back from the target branch"));
+		node_to(cx, as->node, NODE_QUEUED, reason);
+	} else {
+		assignment_move(cx, as, AS_BLOCKED, STAGE_NONE, reason);
+		node_block_as(cx, as->node, BLOCK_FAILED, reason, STR("overseer"),
+				STR("a person unblocks it or declares it done"), 0);
+		escalate(cx, as->node, "reverted", reason);
+	}
+	worker_to(cx, worker_of(cx, as), WORKER_IDLE, STR("its change was taken back"));
+}
+
+void revert_ended(struct decide_ctx *cx, const struct outcome *o)
+{
+	if (!str_is(o->outcome, "dirty"))
+		checkout_settled(cx, o->as);
+	if (o->ok || str_is(o->outcome, "no_changes"))
+		reverted(cx, o);
+	else if (flow_winding_down(o->as))
+		flow_release(cx, o->as);
+	else if (str_is(o->outcome, "dirty"))
+		checkout_wait(cx, o, STAGE_REVERT);
+	else if (!str_is(o->outcome, "moved") || !again(cx, o, CAUSE_MOVED))
+		ask_post(cx, o->as, "the change could not be taken back", o->detail);
+}

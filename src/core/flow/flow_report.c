@@ -1,0 +1,240 @@
+/* What is said to a run while it works, and what it says: sends, acknowledgements, reports. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/decide/emit.h"
+#include "core/decide/session.h"
+#include "core/life/update.h"
+#include "core/model/limits.h"
+#include "core/prompt/prompt.h"
+#include "data/json.h"
+
+str dispatch_say(struct decide_ctx *cx, const struct assignment *as, const char *purpose, str text,
+		str say)
+{
+	str id = make_id(cx, "D_"), hash = prompt_hash(cx->arena, text), nonce;
+	struct event *e = emit(cx, EV_DISPATCH_INTENDED, about_assignment(as));
+
+	nonce = str_sub(id, id.n - 10, 10);
+	ev_str(cx, e, "dispatch", id);
+	ev_cstr(cx, e, "mode", status_name(&dispatch_modes, MODE_SEND));
+	ev_cstr(cx, e, "purpose", purpose);
+	ev_str(cx, e, "target", as->session_key);
+	ev_str(cx, e, "instruction", prompt_with_nonce(cx->arena, text, nonce));
+	ev_str(cx, e, "instruction_hash", hash);
+	ev_str(cx, e, "nonce", nonce);
+	if (say.n)
+		ev_note(cx, e, "say", say);
+	return hash;
+}
+
+str dispatch_send(struct decide_ctx *cx, const struct assignment *as, const char *purpose, str text,
+		str say)
+{
+	str hash = dispatch_say(cx, as, purpose, text, say);
+	str id = value_str_at(cx->out->p[cx->out->n - 1]->data, "dispatch");
+
+	ev_str(cx, effect_intend(cx, FX_SEND, make_id(cx, "X_"), about_assignment(as)), "dispatch",
+			id);
+	return hash;
+}
+
+/* What goes into an agent's input is with it; what waits for its next stop is not before that. */
+static bool is_taken(const struct decide_ctx *cx, const struct dispatch *d,
+		enum dispatch_result result)
+{
+	const struct assignment *as = state_assignment(cx->state, d->assignment_id);
+	const struct policy_agent *agent = as ? policy_agent(cx->policy, as->agent) : NULL;
+
+	return result == RESULT_OK || (result == RESULT_ACCEPTED && agent && agent->input);
+}
+
+void dispatch_settle(struct decide_ctx *cx, str dispatch, enum dispatch_result result, str notes)
+{
+	const struct dispatch *d = state_dispatch(cx->state, dispatch);
+	const struct node *n = d ? state_node(cx->state, d->goal_id, d->node_id) : NULL;
+	struct event *e;
+
+	if (!d || !status_may(&dispatch_results, (int)d->result, (int)result, false))
+		return;
+	e = emit(cx, EV_DISPATCH_RESULT,
+			(struct subject){ d->goal_id, d->node_id, d->assignment_id, d->run_id });
+	ev_str(cx, e, "dispatch", d->id);
+	ev_cstr(cx, e, "result", status_name(&dispatch_results, (int)result));
+	ev_flag(cx, e, "taken", n && said_waits(n, d->id) && is_taken(cx, d, result));
+	if (notes.n)
+		ev_note(cx, e, "notes", notes);
+}
+
+void send_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	const struct assignment *as = o->as;
+
+	dispatch_settle(cx, fx->dispatch_id, o->ok ? RESULT_ACCEPTED : RESULT_ERROR, o->detail);
+	/* The run ended meanwhile; that waited for this. */
+	if (as && as->stage == STAGE_RUNNING && as->run && as->run->status == RUN_ENDED)
+		assignment_move(cx, as, as->status == AS_STALLED ? AS_ACTIVE : as->status,
+				STAGE_HARVEST, STR("the run ended"));
+}
+
+/* {"dispatch", "how"}: the agent was seen to have got it. */
+int decide_dispatch_ack(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	const struct dispatch *d = state_dispatch(cx->state, value_str_at(params, "dispatch"));
+	const struct assignment *as = d ? state_assignment(cx->state, d->assignment_id) : NULL;
+
+	(void)ret_result;
+	if (!d || !as || !as->live || !str_eq(d->run_id, as->run_id))
+		return ov_fail(err, OV_EFENCED, "that dispatch belongs to no live run");
+	dispatch_settle(cx, d->id, RESULT_OK, value_str_at(params, "how"));
+	return 0;
+}
+
+/*
+ * An answer to one is an answer to all that were sent before it; but whoever has not taken a person's
+ * words yet cannot have answered them.
+ */
+static void settle_sent(struct decide_ctx *cx, const struct assignment *as)
+{
+	for (size_t i = 0; i < as->dispatches.n; i++) {
+		const struct dispatch *d = as->dispatches.p[i];
+
+		if (d->mode == MODE_SEND && str_eq(d->run_id, as->run_id) &&
+				d->result != RESULT_OK && !said_waits(as->node, d->id))
+			dispatch_settle(cx, d->id, RESULT_OK, STR("the agent reported"));
+	}
+}
+
+static struct event *emit_reported(struct decide_ctx *cx, const struct assignment *as,
+		const value *params, const value *update, str status)
+{
+	struct event *e = emit(cx, EV_NODE_REPORTED, about_assignment(as));
+
+	ev_str(cx, e, "identity", value_str_at(params, "identity"));
+	ev_int(cx, e, "offset", value_int_at(params, "offset"));
+	value_put(cx->arena, e->data, "update", value_copy(cx->arena, update));
+	ev_str(cx, e, "status", status);
+	return e;
+}
+
+/* What is wrong with it; empty when it can be taken. */
+static str report_problem(struct decide_ctx *cx, const struct assignment *as, const value *params,
+		struct update_result *ret)
+{
+	_cleanup_(buf_done)
+	struct buf text = BUF_INIT;
+	value *whole = value_object(cx->arena);
+	struct update_block block = { 0 };
+
+	if (value_str_at(params, "error").n)
+		return value_str_at(params, "error");
+	value_put(cx->arena, whole, "overseerUpdate",
+			value_copy(cx->arena, value_at(params, "update")));
+	json_write(&text, whole);
+	block.bytes = arena_str(cx->arena, buf_str(&text));
+	update_parse(cx->arena, &block, NULL, 0, ret);
+	if (ret->verdict != UPDATE_OK)
+		return update_problems_text(cx->arena, ret);
+	/* Never across assignments, whatever it says. */
+	if (ret->update.goal_id.n && !str_eq(ret->update.goal_id, as->goal_id))
+		return STR("goalId: it is the id of another goal");
+	if (ret->update.work_node_id.n && !str_eq(ret->update.work_node_id, as->node_id))
+		return STR("workNodeId: it is the id of another node");
+	return STR("");
+}
+
+/* It says that it cannot go on: a person is asked, the run is ended, its work kept. */
+static void report_blocked(struct decide_ctx *cx, const struct assignment *as,
+		const struct update *u)
+{
+	_cleanup_(buf_done)
+	struct buf why = BUF_INIT;
+	const struct policy *p = cx->policy;
+	str text;
+
+	for (size_t i = 0; i < value_count(u->blockers); i++)
+		buf_addf(&why, "%s" STR_FMT, why.n ? "; " : "",
+				STR_ARG(value_str_or(value_item(u->blockers, i), STR(""))));
+	if (!why.n)
+		buf_adds(&why, u->summary.n ? u->summary : STR("the agent did not say why"));
+	text = arena_str(cx->arena, buf_str(&why));
+	escalate_about(cx, about_assignment(as),
+			&(struct escalation_spec){ .kind = "question",
+					.question = text,
+					.default_answer = p->default_after
+							? STR("Decide yourself; prefer what "
+							      "can be undone.")
+							: STR(""),
+					.expires_at = p->default_after ? cx->now + p->default_after
+								       : 0 });
+	node_block_as(cx, as->node, BLOCK_QUESTION, text,
+			arena_printf(cx->arena, "agent " STR_FMT, STR_ARG(as->agent)),
+			STR("a person answers"), 0);
+	assignment_wind_down(cx, as, AS_BLOCKED, STR("its agent waits for an answer"));
+}
+
+/* Does it say anything that was not known? The same words again are no progress. */
+static bool says_more(struct decide_ctx *cx, const struct node *n, const value *merged)
+{
+	_cleanup_(buf_done)
+	struct buf text = BUF_INIT;
+
+	json_write_canonical(&text, merged);
+	(void)cx;
+	return !str_eq(n->report, buf_str(&text));
+}
+
+static void take_report(struct decide_ctx *cx, const struct assignment *as, const value *params,
+		const struct update *u)
+{
+	value *old = NULL;
+	const value *merged;
+	const char *status = u->status >= 0 ? status_name(&node_statuses, u->status) : "";
+	bool more;
+
+	if (as->node->report.n)
+		(void)json_parse(cx->arena, as->node->report, NULL, &old, NULL);
+	if (old && as->node->reported_at < as->run->created_at)
+		old = update_of_earlier_run(cx->arena, old);
+	merged = update_merge(cx->arena, old, u);
+	more = says_more(cx, as->node, merged);
+	ev_flag(cx, emit_reported(cx, as, params, merged, str_from(status)), "progress", more);
+	settle_sent(cx, as);
+	/* What is on its way to the target branch is not called back by late words. */
+	if (u->status == NODE_BLOCKED && accept_check(as->node, NULL) == 0) {
+		report_blocked(cx, as, u);
+		return;
+	}
+	note_life(cx, as, cx->now, more ? LIFE_PROGRESS : LIFE_MESSAGE);
+}
+
+/*
+ * {"run", "identity", "offset", "update" or "error"} from what a run wrote. Applied once: what lies
+ * before the run's offset was read already. A run of an old epoch has nothing to say any more.
+ */
+int decide_run_report(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	const struct run *r = state_run(cx->state, value_str_at(params, "run"));
+	const struct assignment *as = r ? state_assignment(cx->state, r->assignment_id) : NULL;
+	struct update_result result = { 0 };
+	str problem;
+
+	(void)ret_result;
+	if (!r || !as || !as->node || as->run != r || assignment_is_final(as) ||
+			as->status == AS_BLOCKED)
+		return ov_fail(err, OV_EFENCED, "run " STR_FMT " no longer speaks for its node",
+				STR_ARG(value_str_at(params, "run")));
+	if (value_int_at(params, "offset") <= r->update_offset)
+		return 0;
+	problem = report_problem(cx, as, params, &result);
+	if (problem.n) {
+		ev_note(cx, emit_reported(cx, as, params, value_object(cx->arena), STR("")),
+				"error", problem);
+		return 0;
+	}
+	take_report(cx, as, params, &result.update);
+	return 0;
+}

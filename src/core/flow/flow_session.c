@@ -1,0 +1,320 @@
+/*
+ * What is heard of a run about itself and its session: that it is ready, how it ended, and what it
+ * says kept it from its work. Each trouble has its consequences in a table: the agent's lane waits, the
+ * session is not gone on with, or the run simply failed and the next one goes on where it stopped.
+ */
+#include "agent/reset_time.h"
+#include "agent/said_limit.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/sha256.h"
+#include "base/str.h"
+#include "core/decide/emit.h"
+#include "core/decide/session.h"
+#include "core/flow/upkeep.h"
+#include "core/goal/spending.h"
+#include "core/model/limits.h"
+#include "core/text/last_lines.h"
+#include "core/text/redact.h"
+
+const struct trouble_rule trouble_rules[TROUBLE_COUNT] = {
+	[TROUBLE_RATE_LIMITED] = { .limit = BLOCK_RATE_LIMITED,
+			.people = "its agent is out of quota" },
+	[TROUBLE_OVERLOADED] = { .limit = BLOCK_RATE_LIMITED,
+			.people = "the server of its agent's model is overloaded" },
+	[TROUBLE_LOGIN] = { .limit = BLOCK_LOGIN,
+			.people = "its run said that its agent is logged out" },
+	[TROUBLE_NETWORK] = { .people = "the agent could not reach its model",
+			.feedback = "The connection to your model broke off." },
+	[TROUBLE_REFUSED] = { .forget = true,
+			.most = 2,
+			.people = "the agent's model refused the request" },
+	[TROUBLE_MAX_TURNS] = { .cost = COSTS_UNLESS_CHANGED,
+			.people = "the agent used up the turns that it may take",
+			.feedback = "You were cut off after as many turns as one run may take." },
+	[TROUBLE_BUDGET] = { .people = "the agent used up its own budget" },
+	[TROUBLE_CONTEXT] = { .forget = true,
+			.people = "the agent's conversation became too long" },
+	[TROUBLE_LOOP] = { .people = "the agent stopped itself, as it went in circles",
+			.feedback = "You were stopped because you did the same thing again and "
+				    "again. Do it in another way." },
+	[TROUBLE_SESSION_LOST] = { .forget = true,
+			.cost = COSTS_UNLESS_RESUMED,
+			.people = "the session that was to go on is not there any more" },
+	/* The machine is as it is: another run of it would fare the same. */
+	[TROUBLE_SANDBOX] = { .most = 1,
+			.people = "the agent's own sandbox cannot start here, so that none of its "
+				  "commands ran. Allow user namespaces on this machine, or, where "
+				  "the machine itself is the fence, set permission_mode = "
+				  "\"danger-full-access\" in its section of config.toml",
+			.feedback = "Your sandbox could not start, and none of your commands "
+				    "ran." },
+	[TROUBLE_INTERRUPTED] = { .people = "the agent was interrupted",
+			.feedback = "You were interrupted." },
+	[TROUBLE_UNFINISHED] = { .people = "the agent ended in the middle of a turn",
+			.feedback = "You ended in the middle of a turn." },
+	[TROUBLE_OTHER] = { .people = "the agent failed" },
+};
+
+/* A UUID of version 4, made as all ids are: of the time and the context's entropy. */
+static str make_uuid(struct decide_ctx *cx)
+{
+	static const uint8_t dashes[] = { 4, 6, 8, 10, 16 };
+	str seed = make_id(cx, "S_");
+	uint8_t hash[SHA256_LEN];
+	char hex[2 * SHA256_LEN + 1];
+	str id = STR("");
+
+	sha256(seed.p, seed.n, hash);
+	hash[6] = (uint8_t)((hash[6] & 0x0f) | 0x40);
+	hash[8] = (uint8_t)((hash[8] & 0x3f) | 0x80);
+	hex_format(hash, 16, hex);
+	for (size_t i = 0, from = 0; i < ARRAY_LEN(dashes); from = dashes[i++])
+		id = arena_printf(cx->arena, STR_FMT "%s%.*s", STR_ARG(id), i ? "-" : "",
+				(int)(2 * (dashes[i] - from)), hex + 2 * from);
+	return id;
+}
+
+str session_for_run(struct decide_ctx *cx, const struct assignment *as, bool *ret_resume)
+{
+	const struct policy_agent *agent = policy_agent(cx->policy, as->agent);
+
+	*ret_resume = session_resumes(cx->policy, as);
+	if (*ret_resume)
+		return as->session;
+	return agent && agent->format && agent->format->names_session ? make_uuid(cx) : STR("");
+}
+
+void session_interrupt(struct decide_ctx *cx, const struct assignment *as, const char *purpose,
+		str text, str reason)
+{
+	struct event *e;
+
+	assignment_move(cx, as, AS_QUEUED, STAGE_STOP, reason);
+	e = cx->out->p[cx->out->n - 1];
+	ev_flag(cx, e, "stopping", true);
+	ev_note(cx, e, "feedback", text);
+	ev_cstr(cx, e, "purpose", purpose);
+	node_to(cx, as->node, NODE_QUEUED, reason);
+}
+
+void session_keep(struct decide_ctx *cx, const struct assignment *as)
+{
+	/* What a run that still lives has used of it is not known yet. */
+	if (!session_resumes(cx->policy, as) || !as->run || as->run->status != RUN_ENDED)
+		return;
+	for (size_t i = cx->out->n; i-- > 0;)
+		if (cx->out->p[i]->kind == EV_ASSIGNMENT_MOVED &&
+				str_eq(cx->out->p[i]->assignment, as->id)) {
+			ev_flag(cx, cx->out->p[i], "session_kept", true);
+			return;
+		}
+}
+
+/*
+ * {"run", "session", "model"}: it is ready. Told again by every daemon that reads the run's output
+ * anew; a run that is over or is not the newest has no session to be gone on with any more.
+ */
+int decide_run_session(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	const struct run *r = state_run(cx->state, value_str_at(params, "run"));
+	const struct assignment *as = r ? state_assignment(cx->state, r->assignment_id) : NULL;
+	str session = value_str_at(params, "session"), model = value_str_at(params, "model");
+	struct event *e;
+
+	(void)ret_result;
+	if (!as || as->run != r || r->status == RUN_ENDED || !as->live)
+		return ov_fail(err, OV_EFENCED, "run " STR_FMT " no longer speaks for its node",
+				STR_ARG(value_str_at(params, "run")));
+	if (!session.n || session.n > LIMIT_NAME || model.n > LIMIT_NAME)
+		return ov_fail(err, OV_EINVALID, "a session is a text of 1 to %d bytes",
+				LIMIT_NAME);
+	said_given(cx, as->node, r);
+	if (r->ready && str_eq(r->session, session) && str_eq(r->model, model))
+		return 0;
+	e = emit(cx, EV_RUN_SESSION, about_assignment(as));
+	ev_str(cx, e, "session", session);
+	if (model.n)
+		ev_str(cx, e, "model", model);
+	return 0;
+}
+
+static void copy_int(struct decide_ctx *cx, struct event *e, const value *params, const char *key)
+{
+	if (value_at(params, key))
+		ev_int(cx, e, key, value_int_at(params, key));
+}
+
+static void copy_str(struct decide_ctx *cx, struct event *e, const value *params, const char *key)
+{
+	if (value_str_at(params, key).n)
+		ev_str(cx, e, key, value_str_at(params, key));
+}
+
+/* By what it said; where it says nothing about it, by how its process ended. */
+static bool end_is_ok(const value *params)
+{
+	if (value_str_at(params, "verdict").n)
+		return str_is(value_str_at(params, "verdict"), "ok");
+	return value_int_at(params, "exit_code") == 0 && !value_bool_at(params, "lost");
+}
+
+static void put_end(struct decide_ctx *cx, struct event *e, const value *params)
+{
+	static const char *const numbers[] = { "output_bytes", "dropped_bytes", "swept",
+		"ended_at_ms", "ran_ms", "turns", "tool_calls", "tool_repeats", "tokens",
+		"tokens_input", "tokens_output", "tokens_cache_read", "tokens_cache_write",
+		"cost_microusd", "resets_at_ms" };
+	const value *usage = value_at(params, "session_usage");
+
+	ev_int(cx, e, "exit_code", value_int_at(params, "exit_code"));
+	ev_int(cx, e, "signal", value_int_at(params, "signal"));
+	ev_flag(cx, e, "lost", value_bool_at(params, "lost"));
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		copy_int(cx, e, params, numbers[i]);
+	copy_str(cx, e, params, "verdict");
+	copy_str(cx, e, params, "cost_source");
+	copy_str(cx, e, params, "unknown");
+	copy_str(cx, e, params, "containment");
+	copy_str(cx, e, params, "sandbox");
+	copy_str(cx, e, params, "tool");
+	copy_str(cx, e, params, "tool_digest");
+	if (value_str_at(params, "denied").n)
+		ev_note(cx, e, "denied", value_str_at(params, "denied"));
+	if (usage)
+		value_put(cx->arena, e->data, "session_usage", value_copy(cx->arena, usage));
+	if (value_str_at(params, "message").n)
+		ev_note(cx, e, "message", value_str_at(params, "message"));
+	if (value_str_at(params, "last_lines").n && !end_is_ok(params))
+		ev_str(cx, e, "last_lines",
+				last_lines(cx->arena,
+						redact(cx->arena,
+								value_str_at(params,
+										"last_lines"))));
+}
+
+/*
+ * By its last words, where nothing better is known. Of an agent that was killed, or whose exit status says
+ * it, they are not needed.
+ */
+static enum trouble words_trouble(struct decide_ctx *cx, const struct assignment *as,
+		struct event *e, const value *params)
+{
+	int told = trouble_parse(value_str_at(params, "trouble"));
+	const struct policy_agent *agent = policy_agent(cx->policy, as->agent);
+	enum trouble known = told < 0 ? TROUBLE_NONE : (enum trouble)told, said;
+	bool raw = !value_str_at(params, "verdict").n;
+	int64_t wait;
+	ov_time at;
+	str line;
+
+	if (end_is_ok(params) || !agent || value_int_at(params, "signal") ||
+			end_is_limit(cx->policy, as, params) ||
+			(known != TROUBLE_NONE && known != TROUBLE_OTHER &&
+					known != TROUBLE_UNFINISHED))
+		return known;
+	said = said_trouble(value_str_at(e->data, "last_lines"), &agent->said, raw, &line);
+	if (said == TROUBLE_NONE)
+		return known;
+	trouble_when(line, &at, &wait);
+	if (!at)
+		at = wait ? cx->now + wait : reset_time(line, cx->now, cx->policy->utc_offset);
+	if (said == TROUBLE_RATE_LIMITED && at && !value_at(params, "resets_at_ms"))
+		ev_int(cx, e, "resets_at_ms", at);
+	if (!value_str_at(params, "known_by").n)
+		ev_cstr(cx, e, "known_by", status_name(&fact_signs, SIGN_STREAM));
+	return said;
+}
+
+/* What follows from its trouble is said in the event: the rules may change, what was done has not. */
+static void put_verdict(struct decide_ctx *cx, const struct assignment *as, struct event *e,
+		const value *params, const struct run *r)
+{
+	/* One that was resumed has what the runs before said. */
+	bool empty = value_bool_at(params, "session_empty") && !r->resumed;
+	enum trouble trouble = words_trouble(cx, as, e, params);
+	const struct trouble_rule *rule = &trouble_rules[trouble];
+
+	copy_str(cx, e, params, "limit");
+	if (trouble == TROUBLE_NONE || end_is_ok(params))
+		return;
+	ev_cstr(cx, e, "trouble", trouble_name(trouble));
+	copy_str(cx, e, params, "known_by");
+	ev_flag(cx, e, "session_forgotten", rule->forget || empty);
+	if (rule->limit != BLOCK_NONE && !value_str_at(params, "limit").n)
+		ev_cstr(cx, e, "limit", status_name(&block_kinds, (int)rule->limit));
+}
+
+/* It took too long or said nothing, and is over: an answer would be about the next one. */
+static void told_no_more(struct decide_ctx *cx, const struct run *r)
+{
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+
+		if (x->status == ESC_OPEN &&
+				(str_is(x->kind, "overdue") || str_is(x->kind, "mute") ||
+						str_is(x->kind, ASK_PERMISSION)) &&
+				str_eq(x->assignment_id, r->assignment_id))
+			escalation_close(cx, x, ESC_DISMISSED, STR("the run ended"));
+	}
+}
+
+/* One that was stopped or failed shows how long trouble is silent, not work. */
+static void learn_silence(struct decide_ctx *cx, const struct run *r, const value *params)
+{
+	const value *silences = value_at(params, "silences");
+	struct event *e;
+
+	if (value_count(silences) == 0)
+		return;
+	e = emit(cx, EV_SILENCE_LEARNED,
+			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
+	ev_str(cx, e, "agent", r->agent);
+	if (r->model.n)
+		ev_str(cx, e, "model", r->model);
+	value_put(cx->arena, e->data, "silences", value_copy(cx->arena, silences));
+}
+
+/* {"run", "exit_code", "signal", "lost", ...} from the run's exit record. */
+int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	const struct run *r = state_run(cx->state, value_str_at(params, "run"));
+	const struct assignment *as = r ? state_assignment(cx->state, r->assignment_id) : NULL;
+	bool unheard = r && r->status == RUN_STARTING;
+	struct event *e;
+
+	(void)ret_result, (void)err;
+	if (!r || r->status == RUN_ENDED || !as)
+		return 0;
+	/* A short run can end before the outcome of its start is told: then the end tells both. */
+	if (unheard && as->effect && as->effect->kind == FX_RUN_START)
+		emit_effect_ended(cx, as->effect, STR("ok"), STR(""));
+	if (unheard)
+		emit(cx, EV_RUN_STARTED, about_assignment(as));
+	dispatch_settle(cx, r->dispatch_id, end_is_ok(params) ? RESULT_OK : RESULT_ERROR,
+			value_str_at(params, "message"));
+	e = emit(cx, EV_RUN_ENDED,
+			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
+	put_end(cx, e, params);
+	put_verdict(cx, as, e, params, r);
+	if (patrol_counts_on(cx, as))
+		ev_flag(cx, e, "keeps_repairs", true);
+	run_spent(cx, r, as, e->data);
+	if (end_is_ok(params) && !as->stopping)
+		learn_silence(cx, r, params);
+	/* Whoever did the work had its instruction, also when nothing was heard of its session. */
+	if (end_is_ok(params) && as->node && as->run == r)
+		said_given(cx, as->node, r);
+	if (r->overdue || r->mute_at || r->asked_at)
+		told_no_more(cx, r);
+	/* A stop that is still being delivered ends as an effect of its own and finds the run over. */
+	if (as->run == r && (!as->effect || unheard))
+		assignment_move(cx, as,
+				as->status == AS_DISPATCHED || as->status == AS_STALLED
+						? AS_ACTIVE
+						: as->status,
+				STAGE_HARVEST, STR("the run ended"));
+	return 0;
+}

@@ -1,0 +1,352 @@
+/* The fold of oversight: iterations, detections and how they were answered, health, notices. */
+#include "base/alloc.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/fold/apply_impl.h"
+
+void run_judged(struct state *s, const struct event *e, enum cause cause, str failure)
+{
+	struct run *r = state_run(s, e->run);
+
+	if (!r || r->status != RUN_ENDED)
+		return;
+	r->cause = cause;
+	record_set_str(&r->failure, failure);
+	r->judged_seq = (int64_t)e->seq;
+	state_index_run(s, r);
+}
+
+bool cause_is_of_work(enum cause cause)
+{
+	return cause == CAUSE_RUN || cause == CAUSE_NO_CHANGES || cause == CAUSE_CHECK ||
+			cause == CAUSE_GATE || cause == CAUSE_POST;
+}
+
+/* A record from an event, which is about what the event is about. */
+static void *read_record(const struct record_type *t, size_t size, const struct event *e,
+		const char *key, struct ov_err *err)
+{
+	void *record = mem_zalloc(1, size);
+
+	if (record_from_value(t, record, value_at(e->data, key), err) == 0)
+		return record;
+	record_done(t, record);
+	mem_free(record);
+	return NULL;
+}
+
+#define READ(type, e) \
+	((struct type *)read_record(&type##_record, sizeof(struct type), e, #type, err))
+
+static void drop(const struct record_type *t, void *record)
+{
+	record_done(t, record);
+	mem_free(record);
+}
+
+/* Texts of several detections at once follow each other. */
+static void add_guidance(struct node *n, str text)
+{
+	char *both;
+	size_t gap = n->guidance.n ? 2 : 0;
+
+	if (!text.n || n->guidance.n + gap + text.n > LIMIT_NOTE)
+		return;
+	both = mem_zalloc(n->guidance.n + gap + text.n + 1, 1);
+	if (gap) {
+		memcpy(both, n->guidance.p, n->guidance.n);
+		memcpy(both + n->guidance.n, "\n\n", gap);
+	}
+	memcpy(both + n->guidance.n + gap, text.p, text.n);
+	record_set_str(&n->guidance, (str){ both, n->guidance.n + gap + text.n });
+	mem_free(both);
+}
+
+/*
+ * The run that it was for has come and gone; what was found in that very run while it went on, or when it
+ * was judged for the first time, nobody was told yet.
+ */
+static void guidance_renew(struct node *n, str run)
+{
+	const struct goal *g = n->goal;
+
+	record_set_str(&n->guidance, STR(""));
+	for (size_t i = 0; !node_is_final(n) && i < g->detections.n; i++)
+		if (str_eq(g->detections.p[i]->run_id, run))
+			add_guidance(n, g->detections.p[i]->text);
+}
+
+int apply_iteration_recorded(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct node *n = state_node(s, e->goal, e->node);
+	struct run *r = state_run(s, e->run);
+	struct iteration *it;
+	int alarm = status_parse(&severities, ev_text(e, "alarm"));
+
+	if (!n || !r)
+		return ev_missing(e, n ? "run" : "node", n ? e->run : e->node, err);
+	it = READ(iteration, e);
+	if (!it)
+		return OV_EINVALID;
+	if (it->number < n->iterations_n || it->number > n->iterations_n + 1) {
+		drop(&iteration_record, it);
+		return ev_missing(e, "such number", e->node, err);
+	}
+	s->tally.iterations += it->number > n->iterations_n;
+	record_set_str(&it->goal_id, e->goal);
+	record_set_str(&it->node_id, e->node);
+	record_set_str(&it->assignment_id, e->assignment);
+	record_set_str(&it->run_id, e->run);
+	it->at = e->at;
+	n->iterations_n = r->iteration = it->number;
+	r->reviewed_seq = (int64_t)e->seq;
+	guidance_renew(n, e->run);
+	n->alarm = SEVERITY_NONE;
+	state_index_run(s, r);
+	if (node_is_final(n)) {
+		drop(&iteration_record, it);
+		return 0;
+	}
+	if (alarm >= 0)
+		n->alarm = (enum severity)alarm;
+	state_add_iteration(s, n, it);
+	return 0;
+}
+
+int apply_detection_made(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct goal *g = state_goal(s, e->goal);
+	struct node *n = state_node(s, e->goal, e->node);
+	struct detection *d;
+
+	if (!g || (e->node.n && !n))
+		return ev_missing(e, g ? "node" : "goal", g ? e->node : e->goal, err);
+	d = READ(detection, e);
+	if (!d)
+		return OV_EINVALID;
+	if (!id_valid(d->id) || state_detection(g, d->id)) {
+		drop(&detection_record, d);
+		return ev_missing(e, "new id", e->goal, err);
+	}
+	record_set_str(&d->goal_id, e->goal);
+	record_set_str(&d->node_id, e->node);
+	record_set_str(&d->run_id, e->run);
+	d->at = e->at;
+	s->tally.found[d->severity][d->type]++;
+	if (n)
+		n->alarm = MAX(n->alarm, d->severity);
+	state_add_detection(s, g, d);
+	return 0;
+}
+
+int apply_intervention_applied(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct goal *g = state_goal(s, e->goal);
+	struct node *n = state_node(s, e->goal, e->node);
+	struct detection *d = g ? state_detection(g, ev_text(e, "detection")) : NULL;
+	int level = status_parse(&levels, ev_text(e, "level"));
+
+	if (!d || level < 0)
+		return ev_missing(e, "such detection or level", ev_text(e, "detection"), err);
+	d->level = (enum level)level;
+	s->tally.answered[level]++;
+	record_set_str(&d->reason, ev_text(e, "reason"));
+	record_set_str(&d->did, ev_text(e, "did"));
+	record_set_str(&d->text, ev_text(e, "text"));
+	d->goal_wide = value_bool_at(e->data, "goal_wide");
+	d->escalation = ev_num(e, "escalation");
+	if (n)
+		add_guidance(n, d->text);
+	return 0;
+}
+
+int apply_detection_judged(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct goal *g = state_goal(s, e->goal);
+	struct detection *d = g ? state_detection(g, ev_text(e, "detection")) : NULL;
+	int verdict = status_parse(&effectivenesses, ev_text(e, "effectiveness"));
+
+	if (!g || verdict < 0)
+		return ev_missing(e, "goal or effectiveness", e->goal, err);
+	/* One that was dropped from the newest is judged in the log alone. */
+	if (!d)
+		return 0;
+	d->effectiveness = (enum effectiveness)verdict;
+	record_set_str(&d->judged_because, ev_text(e, "because"));
+	d->false_positive = value_bool_at(e->data, "false_positive");
+	d->judged_at = e->at;
+	return 0;
+}
+
+static void renew(struct node *n)
+{
+	n->round++;
+	n->round_from = n->iterations_n;
+	n->alarm = SEVERITY_NONE;
+}
+
+int apply_oversight_renewed(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct goal *g = state_goal(s, e->goal);
+	struct node *n = state_node(s, e->goal, e->node);
+
+	if (!g || (e->node.n && !n))
+		return ev_missing(e, "goal or node", e->goal, err);
+	if (n) {
+		renew(n);
+		return 0;
+	}
+	g->round++;
+	memcpy(g->round_spent, g->spent, sizeof(g->round_spent));
+	for (size_t i = 0; i < g->nodes.n; i++)
+		renew(g->nodes.p[i]);
+	return 0;
+}
+
+int apply_goal_health(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct goal *g = state_goal(s, e->goal);
+	int to = status_parse(&goal_healths, ev_text(e, "to"));
+
+	if (!g || to < 0)
+		return ev_missing(e, "goal or health", e->goal, err);
+	g->health = (enum goal_health)to;
+	g->updated_at = e->at;
+	return 0;
+}
+
+int apply_run_frozen(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct run *r = state_run(s, e->run);
+	struct assignment *as = state_assignment(s, e->assignment);
+	bool frozen = value_bool_at(e->data, "frozen");
+
+	if (!r)
+		return ev_missing(e, "run", e->run, err);
+	if (r->status == RUN_ENDED || r->frozen == frozen)
+		return 0;
+	r->frozen = frozen;
+	if (frozen) {
+		r->frozen_at = e->at;
+		return 0;
+	}
+	r->frozen_ms += MAX(e->at - r->frozen_at, (ov_time)0);
+	r->frozen_at = 0;
+	/* Nothing could be heard of it meanwhile: patience begins anew. */
+	r->patience_from = e->at;
+	if (as && as->run == r) {
+		as->last_activity_at = e->at;
+		as->expected_at = 0;
+	}
+	return 0;
+}
+
+static struct escalation *open_escalation(struct state *s, const struct event *e)
+{
+	struct escalation *x = state_escalation(s, ev_num(e, "escalation"));
+
+	return x && x->status == ESC_OPEN ? x : NULL;
+}
+
+int apply_escalation_snoozed(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct escalation *x = open_escalation(s, e);
+
+	if (!x)
+		return ev_missing(e, "open escalation", STR("with that number"), err);
+	x->snoozed_until = ev_num(e, "until_ms");
+	return 0;
+}
+
+int apply_escalation_raised(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct escalation *x = open_escalation(s, e);
+
+	if (!x)
+		return ev_missing(e, "open escalation", STR("with that number"), err);
+	x->snoozed_until = 0;
+	x->raised_at = e->at;
+	record_set_str(&x->question, ev_text(e, "question"));
+	if (!ev_text(e, "fingerprint").n)
+		return 0;
+	/* It is another question now, and people are reminded of it anew. */
+	record_set_str(&x->fingerprint, ev_text(e, "fingerprint"));
+	record_set_str(&x->detection, ev_text(e, "detection"));
+	x->raised++;
+	x->reminders = 0;
+	return 0;
+}
+
+int apply_notice_opened(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct notice *x = READ(notice, e);
+
+	if (!x)
+		return OV_EINVALID;
+	if (!id_valid(x->id) || state_notice(s, x->id)) {
+		drop(&notice_record, x);
+		return ev_missing(e, "new id", e->goal, err);
+	}
+	record_set_str(&x->goal_id, e->goal);
+	record_set_str(&x->node_id, e->node);
+	x->created_at = e->at;
+	x->settled_at = x->status == NOTICE_WAITING ? 0 : e->at;
+	state_add_notice(s, x);
+	state_prune_notices(s, e->at);
+	return 0;
+}
+
+/* The notice that the event is about, if it may come to be that. */
+static struct notice *notice_to(struct state *s, const struct event *e, int to, bool by_person,
+		struct ov_err *err)
+{
+	struct notice *x = state_notice(s, ev_text(e, "notice"));
+
+	if (!x || to < 0) {
+		ev_missing(e, "notice or status", ev_text(e, "notice"), err);
+		return NULL;
+	}
+	if (to != (int)x->status &&
+			status_check(&notice_statuses, x->id, (int)x->status, to, by_person, err) <
+					0)
+		return NULL;
+	x->status = (enum notice_status)to;
+	x->settled_at = to == NOTICE_WAITING ? 0 : e->at;
+	return x;
+}
+
+int apply_notice_tried(struct state *s, const struct event *e, struct ov_err *err)
+{
+	int to = status_parse(&notice_statuses, ev_text(e, "status"));
+	struct notice *x = notice_to(s, e, to, false, err);
+
+	if (!x)
+		return OV_EINVALID;
+	x->attempts = ev_num(e, "attempts");
+	record_set_str(&x->ref, ev_text(e, "ref"));
+	record_set_str(&x->error, ev_text(e, "error"));
+	x->not_before = ev_num(e, "not_before_ms");
+	state_prune_notices(s, e->at);
+	return 0;
+}
+
+int apply_notice_withdrawn(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct notice *x = notice_to(s, e, NOTICE_WITHDRAWN, false, err);
+
+	if (!x)
+		return OV_EINVALID;
+	state_prune_notices(s, e->at);
+	return 0;
+}
+
+int apply_notice_retried(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct notice *x = notice_to(s, e, NOTICE_WAITING, true, err);
+
+	if (!x)
+		return OV_EINVALID;
+	x->attempts = 0;
+	x->not_before = e->at;
+	return 0;
+}

@@ -1,0 +1,58 @@
+#include "base/alloc.h"
+#include "base/str.h"
+#include "core/fold/apply_impl.h"
+#include "core/model/watchdog.h"
+
+static size_t find(const struct state *s, str watch)
+{
+	size_t i = 0;
+
+	while (i < s->watchers.n && !str_eq(s->watchers.p[i]->instance, watch))
+		i++;
+	return i;
+}
+
+/* Of those that are forgotten both must be greater: a file that was lost begins at 1 again. */
+bool vigil_is_new(const struct state *s, str watch, int64_t n, ov_time at)
+{
+	size_t i = find(s, watch);
+
+	if (i < s->watchers.n)
+		return n > s->watchers.p[i]->n;
+	return n > s->vigil.forgotten_n || at > s->vigil.forgotten_at;
+}
+
+static void forget_oldest(struct state *s)
+{
+	struct watcher *w = s->watchers.p[0];
+
+	s->vigil.forgotten_n = MAX(s->vigil.forgotten_n, w->n);
+	s->vigil.forgotten_at = MAX(s->vigil.forgotten_at, w->at);
+	vec_remove(&s->watchers, 0);
+	record_done(&watcher_record, w);
+	mem_free(w);
+}
+
+/* The one that was heard of last stands last. */
+int apply_watch_acted(struct state *s, const struct event *e, struct ov_err *err)
+{
+	str watch = ev_text(e, "watch");
+	size_t i = find(s, watch);
+	struct watcher *w;
+
+	if (!id_valid(watch))
+		return ev_missing(e, "such watchdog", watch, err);
+	if (i < s->watchers.n) {
+		w = s->watchers.p[i];
+		vec_remove(&s->watchers, i);
+	} else {
+		if (s->watchers.n == LIMIT_WATCHERS)
+			forget_oldest(s);
+		w = mem_zalloc(1, sizeof(*w));
+		record_set_str(&w->instance, watch);
+	}
+	w->n = MAX(w->n, ev_num(e, "n"));
+	w->at = MAX(w->at, ev_num(e, "at_ms"));
+	vec_push(&s->watchers, w);
+	return 0;
+}

@@ -1,0 +1,221 @@
+/* What a planner answered, as events: the plan with where it came from, or the plan of last resort. */
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/decide/emit.h"
+#include "core/goal/spending.h"
+#include "core/life/ladder.h"
+#include "core/plan/plan_make.h"
+
+static void emit_generated(struct decide_ctx *cx, const struct effect *fx, const value *data)
+{
+	static const char *const texts[] = { "model_ref", "template_id", "template_hash" };
+	static const char *const others[] = { "inputs", "raw", "attempts", "tokens_in",
+		"tokens_out" };
+	struct event *e = emit(cx, EV_PLAN_GENERATED,
+			(struct subject){ .goal = fx->goal_id, .node = fx->node_id });
+
+	ev_str(cx, e, "purpose", fx->purpose);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		ev_str(cx, e, texts[i], value_str_at(data, texts[i]));
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (value_at(data, others[i]))
+			value_put(cx->arena, e->data, others[i],
+					value_copy(cx->arena, value_at(data, others[i])));
+}
+
+/* By the name with its provider, else by the model's own: "anthropic/NAME". */
+static int64_t planner_cost(const struct decide_ctx *cx, str model, const struct usage *u)
+{
+	int64_t cost = price_of(&cx->policy->prices, model, u);
+	size_t slash = str_find_byte(model, '/');
+
+	return cost == COST_UNKNOWN && slash < model.n
+			? price_of(&cx->policy->prices, str_sub(model, slash + 1, model.n), u)
+			: cost;
+}
+
+static void planner_spent(struct decide_ctx *cx, const struct goal *g, const value *data)
+{
+	const struct usage u = { .input = value_int_at(data, "tokens_in"),
+		.output = value_int_at(data, "tokens_out") };
+	str model = value_str_at(data, "model_ref");
+	int64_t cost = planner_cost(cx, model, &u),
+		amounts[RESOURCE_COUNT] = { [RES_TOKENS] = u.input + u.output,
+			[RES_COST_MICROUSD] = MAX(cost, (int64_t)0) };
+	struct event *e;
+
+	if (amounts[RES_TOKENS] <= 0)
+		return;
+	e = emit_spent(cx, about_goal(g), "plan", amounts);
+	ev_cstr(cx, e, "agent", "planner");
+	if (model.n)
+		ev_str(cx, e, "model", model);
+	ev_int(cx, e, "tokens_input", u.input);
+	ev_int(cx, e, "tokens_output", u.output);
+	if (cost != COST_UNKNOWN)
+		ev_cstr(cx, e, "cost_source", "prices");
+}
+
+/* The texts of a list, borrowed. */
+static struct strs texts_of(struct arena *a, const value *list)
+{
+	struct strs s = { arena_array(a, str, value_count(list) + 1), value_count(list) };
+
+	for (size_t i = 0; i < s.n; i++)
+		s.p[i] = value_str_or(value_item(list, i), STR(""));
+	return s;
+}
+
+enum plan_begun plan_begin(struct decide_ctx *cx, const struct event *created)
+{
+	const value *d = created->data;
+	/* The state does not know it yet: what its own words are is in the event. */
+	struct goal g = {
+		.id = created->goal,
+		.title = value_str_at(d, "title"),
+		.problem_statement = value_str_at(d, "problem_statement"),
+		.success_criteria = texts_of(cx->arena, value_at(d, "success_criteria")),
+	};
+
+	if (cx->policy->planner) {
+		ev_cstr(cx, effect_intend(cx, FX_PLAN, make_id(cx, "X_"), about_goal(&g)),
+				"purpose", "create");
+		return PLAN_ASKED_FOR;
+	}
+	if (!cx->policy->fallback)
+		return PLAN_NOBODY;
+	plan_emit_first(cx, g.id, plan_fallback(cx->arena, &g),
+			STR("no planner is configured: the goal is one task"), "fallback");
+	return PLAN_MADE;
+}
+
+/* The goal's own words as one task, and a person is told that this is all there is. */
+static void plan_last_resort(struct decide_ctx *cx, const struct goal *g, str why)
+{
+	static const char *const keep[] = { "keep", NULL };
+	bool fallback = cx->policy->fallback;
+	struct escalation_spec x = { .kind = "planner", .options = fallback ? keep : NULL };
+	struct ov_err err = { 0 };
+	int r = 0;
+
+	if (fallback)
+		r = plan_adopt(cx, g, plan_fallback(cx->arena, g), why, "fallback", &err);
+	assert(r == 0);
+	x.question = arena_printf(cx->arena,
+			"%s: " STR_FMT ". overseer plan apply --goal " STR_FMT " FILE gives it %s.",
+			fallback ? "a plan with one task is used" : "the goal has no plan",
+			STR_ARG(why), STR_ARG(g->id), fallback ? "a better one" : "one");
+	escalate_about(cx, about_goal(g), &x);
+}
+
+int decide_planner_health(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	static const char kind[] = "planner_key";
+	str trouble = value_str_at(params, "trouble");
+	bool told = false;
+
+	(void)ret_result, (void)err;
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+
+		if (x->status != ESC_OPEN || !str_is(x->kind, kind))
+			continue;
+		told = trouble.n && str_eq(x->question, trouble);
+		if (!told)
+			escalation_close(cx, x, ESC_ANSWERED, STR("that is over"));
+	}
+	if (trouble.n && !told)
+		escalate_about(cx, (struct subject){ 0 },
+				&(struct escalation_spec){ .kind = kind, .question = trouble });
+	return 0;
+}
+
+static void created(struct decide_ctx *cx, const struct goal *g, const struct outcome *o)
+{
+	struct ov_err err = { 0 };
+	size_t before = cx->out->n;
+
+	/* A person was faster. */
+	if (g->plan_version)
+		return;
+	if (o->ok &&
+			plan_adopt(cx, g, value_at(o->data, "plan"),
+					arena_printf(cx->arena, "planned by " STR_FMT,
+							STR_ARG(value_str_at(o->data,
+									"model_ref"))),
+					"planner", &err) == 0)
+		return;
+	cx->out->n = before;
+	plan_last_resort(cx, g,
+			arena_printf(cx->arena, "the planner gave none (" STR_FMT ")",
+					STR_ARG(o->ok ? str_from(err.msg) : o->detail)));
+}
+
+static void split(struct decide_ctx *cx, const struct goal *g, const struct effect *fx,
+		const struct outcome *o)
+{
+	const struct node *n = state_node(cx->state, fx->goal_id, fx->node_id);
+	size_t before = cx->out->n;
+	struct ov_err err = { 0 };
+
+	/* Made for a plan that is no longer the goal's, or for a node that goes on by itself now. */
+	if (!o->ok || !n || !n->episode_open ||
+			value_int_at(o->data, "plan_version") != g->plan_version)
+		return;
+	/* That ends the stall, too: the node has parts now. */
+	if (plan_adopt(cx, g, value_at(o->data, "plan"),
+			    arena_printf(cx->arena, STR_FMT " stalled: it is split",
+					    STR_ARG(n->id)),
+			    "replan", &err) < 0)
+		cx->out->n = before;
+}
+
+/* The first of the actions that this episode may still take, or NULL. */
+static const value *advised(const struct decide_ctx *cx, const struct node *n, const value *actions)
+{
+	for (size_t i = 0; i < value_count(actions); i++) {
+		int rung = status_parse(&rungs, value_str_at(value_item(actions, i), "type"));
+
+		if (rung >= 0 && n->rungs[rung] < rung_cap(cx->policy, (enum rung)rung))
+			return value_item(actions, i);
+	}
+	return NULL;
+}
+
+/* The ladder takes the advised rung when, and if, its own rules let it. */
+static void diagnosed(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	const struct node *n = state_node(cx->state, fx->goal_id, fx->node_id);
+	const value *action;
+	struct event *e;
+
+	if (!o->ok || !n || !n->episode_open)
+		return;
+	action = advised(cx, n, value_at(o->data, "actions"));
+	if (!action)
+		return;
+	e = emit(cx, EV_EPISODE_ADVISED, about_node(n));
+	ev_int(cx, e, "episode", n->episode);
+	value_put(cx->arena, e->data, "action", value_copy(cx->arena, action));
+}
+
+void plan_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	const struct goal *g = state_goal(cx->state, fx->goal_id);
+
+	if (!g)
+		return;
+	if (value_str_at(o->data, "template_id").n)
+		emit_generated(cx, fx, o->data);
+	planner_spent(cx, g, o->data);
+	if (g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED)
+		return;
+	if (str_is(fx->purpose, "create"))
+		created(cx, g, o);
+	else if (str_is(fx->purpose, "split"))
+		split(cx, g, fx, o);
+	else if (str_is(fx->purpose, "diagnose"))
+		diagnosed(cx, fx, o);
+}

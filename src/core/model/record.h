@@ -1,0 +1,67 @@
+#pragma once
+/*
+ * Records of the state as data: each struct of the model has one table of its fields. From that
+ * table come the JSON that the API shows, the snapshot, its reader, and the freeing of what the
+ * record owns. Texts in a record are heap copies that it owns; change them with record_set_*.
+ */
+#include "base/ov.h"
+#include "data/value.h"
+
+struct status_table;
+
+/* A list of texts, owned. */
+struct strs {
+	str *p;
+	size_t n;
+};
+
+/* Sequence numbers of events, newest last; grown with the vec macros. */
+struct seqs {
+	uint64_t *p;
+	size_t n, cap;
+};
+
+enum field_type {
+	F_STR,  /* str */
+	F_INT,  /* int64_t */
+	F_BOOL, /* bool */
+	/* ov_time; 0 is absent. When the machine's clock is set (core/fold/apply_clock.c) ... */
+	F_TIME,     /* ... it goes along: as long ago, or as far ahead, as before */
+	F_CALENDAR, /* ... it stays, being a date or a time of day; no wait becomes longer by that */
+	F_STAMP,    /* ... it stays: it is compared with what stands in the log or elsewhere */
+	F_STATUS,   /* an enum (int) with a status_table */
+	F_STRS,     /* struct strs */
+	F_COUNTS,   /* int32_t[table->n]; shown as an object of the non-zero ones */
+	F_AMOUNTS,  /* int64_t[table->n]; shown as an object of the non-zero ones */
+	F_JSON,     /* str holding canonical JSON, shown as that value */
+	F_SEQS,     /* struct seqs */
+};
+
+struct field {
+	const char *name;
+	enum field_type type;
+	size_t offset;
+	const struct status_table *table;
+};
+
+struct record_type {
+	const char *noun;
+	const struct field *fields;
+	size_t n;
+};
+
+value *record_to_value(struct arena *a, const struct record_type *t, const void *record);
+/* As record_to_value, without the fields that are zero or empty: half the size of most records. */
+value *record_pack(struct arena *a, const struct record_type *t, const void *record);
+/* Fills a zeroed record; absent members stay zero, unknown or mistyped ones are errors. */
+int record_from_value(const struct record_type *t, void *record, const value *v,
+		struct ov_err *err);
+void record_done(const struct record_type *t, void *record);
+
+void record_set_str(str *field, str s);
+void record_set_strs(struct strs *field,
+		const value *array);              /* an array of strings; NULL empties */
+void record_set_json(str *field, const value *v); /* as canonical JSON; NULL empties */
+/* An object of numbers by name into amounts; false when a name or a type is wrong. */
+bool record_read_amounts(const struct status_table *t, int64_t *amounts, const value *v);
+value *strs_to_value(struct arena *a, const struct strs *s);

@@ -1,0 +1,443 @@
+/*
+ * Recovery, as events: stalls and signs of life, the rungs of the ladder, runs that agents could
+ * not do for want of quota or login, and the time that passes for those who wait.
+ */
+#include "base/arena.h"
+#include "base/str.h"
+#include "core/capacity/budget.h"
+#include "core/decide/emit.h"
+#include "core/decide/session.h"
+#include "core/inbox/notices.h"
+#include "core/life/ladder.h"
+#include "core/life/liveness.h"
+#include "core/prompt/prompt.h"
+#include "data/json.h"
+
+void episode_open(struct decide_ctx *cx, const struct assignment *as, str reason,
+		const value *evidence)
+{
+	struct event *e;
+
+	if (as->node->episode_open)
+		return;
+	e = emit(cx, EV_EPISODE_OPENED, about_assignment(as));
+	ev_int(cx, e, "episode", as->node->episode + 1);
+	ev_note(cx, e, "reason", reason);
+	if (evidence)
+		value_put(cx->arena, e->data, "evidence", value_copy(cx->arena, evidence));
+}
+
+/* By an event of this very batch, which the state does not know yet. */
+static bool closed_in_batch(const struct decide_ctx *cx, const struct node *n)
+{
+	for (size_t i = 0; i < cx->out->n; i++)
+		if (cx->out->p[i]->kind == EV_EPISODE_CLOSED &&
+				str_eq(cx->out->p[i]->goal, n->goal->id) &&
+				str_eq(cx->out->p[i]->node, n->id))
+			return true;
+	return false;
+}
+
+void episode_close(struct decide_ctx *cx, const struct node *n, str reason)
+{
+	struct event *e;
+
+	if (!n->episode_open || closed_in_batch(cx, n))
+		return;
+	e = emit(cx, EV_EPISODE_CLOSED, about_node(n));
+	ev_int(cx, e, "episode", n->episode);
+	ev_note(cx, e, "reason", reason);
+}
+
+/* A stall that is over needs nobody any more. */
+static void call_off(struct decide_ctx *cx, const struct node *n, str reason)
+{
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+
+		if (x->status == ESC_OPEN && x->episode == n->episode &&
+				str_eq(x->goal_id, n->goal->id) && str_eq(x->node_id, n->id))
+			escalation_close(cx, x, ESC_DISMISSED, reason);
+	}
+}
+
+void episode_end(struct decide_ctx *cx, const struct node *n, str reason)
+{
+	if (!n->episode_open)
+		return;
+	episode_close(cx, n, reason);
+	call_off(cx, n, reason);
+}
+
+bool ladder_is_over(const struct node *n)
+{
+	return n->episode_open && n->rungs[RUNG_ESCALATE] > 0;
+}
+
+void ladder_begin(struct decide_ctx *cx, const struct assignment *as, str reason)
+{
+	assignment_move(cx, as, AS_STALLED, STAGE_NONE, reason);
+	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE,
+			STR("its assignment waits for recovery"));
+	episode_open(cx, as, reason, NULL);
+}
+
+static void emit_activity(struct decide_ctx *cx, const struct assignment *as, ov_time at,
+		enum life_sign sign, ov_time due_at)
+{
+	struct event *e = emit(cx, EV_ASSIGNMENT_ACTIVITY, about_assignment(as));
+
+	ev_int(cx, e, "at_ms", at);
+	ev_cstr(cx, e, "sign", status_name(&life_signs, (int)sign));
+	ev_int(cx, e, "due_at_ms", due_at);
+}
+
+/* Something moves; whether the work goes forward with it decides about the episode. */
+void note_life(struct decide_ctx *cx, const struct assignment *as, ov_time at, enum life_sign sign)
+{
+	ov_time idle = as->idle_after ? as->idle_after : cx->policy->idle_after;
+
+	/* Words of a run that is over and judged: the ladder goes on with its node. */
+	if (as->stage == STAGE_NONE)
+		return;
+	emit_activity(cx, as, at, sign, at + idle);
+	if (as->status == AS_STALLED && as->stage == STAGE_RUNNING)
+		assignment_move(cx, as, AS_ACTIVE, as->stage,
+				arena_printf(cx->arena, "sign of life: %s",
+						status_name(&life_signs, (int)sign)));
+	if (!life_is_progress(sign) || !as->node->episode_open)
+		return;
+	episode_end(cx, as->node, STR("progress was seen"));
+}
+
+static void tick_life(struct decide_ctx *cx, const struct decision *d)
+{
+	note_life(cx, d->assignment, d->at, d->sign);
+}
+
+static void tick_stall(struct decide_ctx *cx, const struct decision *d)
+{
+	if (d->at > d->assignment->last_activity_at)
+		emit_activity(cx, d->assignment, d->at, d->sign, cx->now);
+	assignment_move(cx, d->assignment, AS_STALLED, STAGE_RUNNING, d->why);
+	episode_open(cx, d->assignment, d->why, d->evidence);
+}
+
+static struct event *emit_rung(struct decide_ctx *cx, const struct decision *d)
+{
+	const struct node *n = d->node;
+	struct event *e = emit(cx, EV_EPISODE_RUNG, about_assignment(d->assignment));
+
+	ev_int(cx, e, "episode", n->episode);
+	ev_cstr(cx, e, "rung", status_name(&rungs, (int)d->rung));
+	/* What cannot help now will not help later in this episode: its whole cap is used up. */
+	ev_int(cx, e, "count",
+			d->skip && d->rung == RUNG_NUDGE ? MAX(cx->policy->max_nudges, (int64_t)1)
+							 : n->rungs[d->rung] + 1);
+	ev_flag(cx, e, "skipped", d->skip);
+	ev_note(cx, e, "reason", d->why);
+	if (!d->skip)
+		ev_int(cx, e, "backoff_until_ms",
+				cx->now + recovery_backoff(cx->policy, n->recoveries + 1));
+	return e;
+}
+
+/* What a model advised about this rung, or NULL. */
+static const value *advice_for(struct decide_ctx *cx, const struct decision *d)
+{
+	value *advice;
+
+	if (!d->node->advice.n || json_parse(cx->arena, d->node->advice, NULL, &advice, NULL) < 0 ||
+			!str_is(value_str_at(advice, "type"), status_name(&rungs, (int)d->rung)))
+		return NULL;
+	return advice;
+}
+
+static void rung_nudge(struct decide_ctx *cx, const struct decision *d)
+{
+	struct world w = { cx->state, cx->policy };
+	str text = prompt_nudge(cx->arena, d->assignment,
+			value_str_at(advice_for(cx, d), "message"));
+	bool resume = nudge_resumes(&w, d->assignment);
+
+	if (!resume)
+		dispatch_send(cx, d->assignment, "nudge", text, STR(""));
+	ev_str(cx, emit_rung(cx, d), "instruction_hash", prompt_hash(cx->arena, text));
+	if (resume)
+		session_interrupt(cx, d->assignment, "nudge",
+				prompt_interrupted(cx->arena, "nothing was heard of you", text),
+				STR("it is silent: its session goes on with a request for its "
+				    "status"));
+}
+
+static void rung_resend(struct decide_ctx *cx, const struct decision *d)
+{
+	const struct dispatch *last = dispatch_in_doubt(d->assignment);
+
+	ev_str(cx, emit_rung(cx, d), "instruction_hash", last->instruction_hash);
+	dispatch_settle(cx, last->id, RESULT_PENDING, STR("sent again: its delivery is in doubt"));
+	ev_str(cx, effect_intend(cx, FX_SEND, make_id(cx, "X_"), about_assignment(d->assignment)),
+			"dispatch", last->id);
+}
+
+static void rung_replan(struct decide_ctx *cx, const struct decision *d)
+{
+	struct event *e;
+
+	emit_rung(cx, d);
+	e = effect_intend(cx, FX_PLAN, make_id(cx, "X_"), about_node(d->node));
+	ev_cstr(cx, e, "purpose", "split");
+}
+
+/* Another configured agent that may take over from this one; empty when it stays where it is. */
+static str other_agent(const struct decide_ctx *cx, str from)
+{
+	for (size_t i = 0; i < cx->policy->agents_n; i++) {
+		str to = cx->policy->agents[i].name;
+
+		if (!str_eq(from, to) && agent_allowed(cx->policy, to) &&
+				cross_allowed(cx->policy, from, to) && !state_lane(cx->state, to))
+			return to;
+	}
+	return STR("");
+}
+
+void node_reassign(struct decide_ctx *cx, const struct assignment *as, str agent, str reason)
+{
+	struct event *e;
+
+	if (agent.n) {
+		e = emit(cx, EV_NODE_WANTED, about_node(as->node));
+		ev_str(cx, e, "agent", agent);
+		ev_note(cx, e, "reason", reason);
+	}
+	assignment_wind_down(cx, as, AS_CANCELLED, reason);
+	node_to(cx, as->node, NODE_QUEUED, reason);
+}
+
+static void rung_reassign(struct decide_ctx *cx, const struct decision *d)
+{
+	emit_rung(cx, d);
+	node_reassign(cx, d->assignment, other_agent(cx, d->assignment->agent), d->why);
+}
+
+/* A model's question in its own words; an answer to it is a text for the agent, never a command. */
+static void ask_as_advised(struct decide_ctx *cx, const value *advice, struct escalation_spec *x)
+{
+	const value *list = value_at(advice, "options");
+	const char **options;
+
+	if (!value_str_at(advice, "question").n)
+		return;
+	options = arena_array(cx->arena, const char *, value_count(list) + 1);
+	for (size_t i = 0; i < value_count(list); i++)
+		options[i] = arena_cstr(cx->arena, value_str_or(value_item(list, i), STR("")));
+	x->kind = "question";
+	x->question = value_str_at(advice, "question");
+	x->options = value_count(list) ? options : NULL;
+}
+
+/* Whoever waits for a permission is not given it by us: the tools of its agent are the person's to set. */
+static str stall_question(struct decide_ctx *cx, const struct decision *d)
+{
+	if (d->waiting_for.n)
+		return arena_printf(cx->arena,
+				"agent " STR_FMT " waits for a permission that only a person can "
+				"give: " STR_FMT
+				". Allow that in the configuration of the agent and answer retry, "
+				"or say how it shall go on without it.",
+				STR_ARG(d->assignment->agent), STR_ARG(d->waiting_for));
+	return arena_printf(cx->arena, "nothing helped: " STR_FMT ". How shall it go on?",
+			STR_ARG(d->node->episode_reason));
+}
+
+static void rung_escalate(struct decide_ctx *cx, const struct decision *d)
+{
+	static const char *const options[] = { "retry", "done", "cancel", NULL };
+	const struct assignment *as = d->assignment;
+	bool running = as->run && as->run->status != RUN_ENDED;
+	struct escalation_spec spec = { .kind = running ? "stalled" : "failed",
+		.question = stall_question(cx, d),
+		.options = options,
+		.episode = d->node->episode };
+
+	emit_rung(cx, d);
+	ask_as_advised(cx, advice_for(cx, d), &spec);
+	escalate_about(cx, about_assignment(as), &spec);
+	/* It is ended only on the word of two signals; otherwise it goes on until a person decides. */
+	if (running && d->quiet < 2)
+		return;
+	node_block_as(cx, d->node, running ? BLOCK_STALLED : BLOCK_FAILED, d->node->episode_reason,
+			STR("overseer"), STR("a person answers, unblocks it or declares it done"),
+			0);
+	assignment_wind_down(cx, as, AS_BLOCKED, d->node->episode_reason);
+}
+
+static void tick_rung(struct decide_ctx *cx, const struct decision *d)
+{
+	static void (*const table[RUNG_COUNT])(struct decide_ctx * cx, const struct decision *d) = {
+		[RUNG_NUDGE] = rung_nudge,
+		[RUNG_RESEND] = rung_resend,
+		[RUNG_REPLAN] = rung_replan,
+		[RUNG_REASSIGN] = rung_reassign,
+		[RUNG_ESCALATE] = rung_escalate,
+	};
+	const struct dispatch *last = dispatch_in_doubt(d->assignment);
+
+	if (d->skip) {
+		emit_rung(cx, d);
+		return;
+	}
+	/* The wait for its answer is over. */
+	if (last && last->result == RESULT_ACCEPTED && d->rung != RUNG_RESEND)
+		dispatch_settle(cx, last->id, RESULT_TIMEOUT, STR("no answer"));
+	table[d->rung](cx, d);
+}
+
+static void tick_diagnose(struct decide_ctx *cx, const struct decision *d)
+{
+	struct event *e = effect_intend(cx, FX_PLAN, make_id(cx, "X_"), about_node(d->node));
+
+	ev_cstr(cx, e, "purpose", "diagnose");
+	ev_str(cx, e, "evidence_hash", d->diagnosis);
+}
+
+void run_finish(struct decide_ctx *cx, const struct assignment *as, str reason)
+{
+	assignment_move(cx, as, as->status == AS_STALLED ? AS_ACTIVE : as->status, STAGE_STOP,
+			reason);
+	ev_flag(cx, cx->out->p[cx->out->n - 1], "stopping", true);
+}
+
+static void tick_finish(struct decide_ctx *cx, const struct decision *d)
+{
+	run_finish(cx, d->assignment, d->why);
+}
+
+static void tick_overdue(struct decide_ctx *cx, const struct decision *d)
+{
+	escalate_about(cx, about_assignment(d->assignment),
+			&(struct escalation_spec){ .kind = "overdue", .question = d->why });
+}
+
+static void tick_mute(struct decide_ctx *cx, const struct decision *d)
+{
+	escalate_about(cx, about_assignment(d->assignment),
+			&(struct escalation_spec){ .kind = "mute", .question = d->why });
+}
+
+static void tick_ask(struct decide_ctx *cx, const struct decision *d)
+{
+	escalate_about(cx, about_assignment(d->assignment),
+			&(struct escalation_spec){ .kind = ASK_PERMISSION, .question = d->why });
+}
+
+static void tick_outage(struct decide_ctx *cx, const struct decision *d)
+{
+	static const char *const options[] = { "hang", NULL };
+	struct event *e = emit(cx, EV_OUTAGE_SUSPECTED, (struct subject){ 0 });
+
+	ev_int(cx, e, "silent", (int64_t)d->silent);
+	ev_int(cx, e, "live", (int64_t)d->live);
+	escalate_about(cx, (struct subject){ 0 },
+			&(struct escalation_spec){ .kind = "outage",
+					.question = arena_printf(cx->arena,
+							"%zu of %zu runs fell silent at once. "
+							"None of them is touched until one moves "
+							"or you say that they really hang.",
+							d->silent, d->live),
+					.options = options });
+}
+
+void outage_denied(struct decide_ctx *cx)
+{
+	struct event *e;
+
+	if (!cx->state->outage_since)
+		return;
+	e = emit(cx, EV_OUTAGE_OVER, (struct subject){ 0 });
+	ev_cstr(cx, e, "reason", "a person says that they really hang");
+	ev_int(cx, e, "ignore_until_ms", cx->now + cx->policy->idle_after);
+}
+
+static void close_outage(struct decide_ctx *cx, str answer)
+{
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+
+		if (x->status == ESC_OPEN && str_is(x->kind, "outage"))
+			escalation_close(cx, x, ESC_DISMISSED, answer);
+	}
+}
+
+static void tick_outage_over(struct decide_ctx *cx, const struct decision *d)
+{
+	ev_note(cx, emit(cx, EV_OUTAGE_OVER, (struct subject){ 0 }), "reason", d->why);
+	close_outage(cx, d->why);
+}
+
+static void tick_unblock(struct decide_ctx *cx, const struct decision *d)
+{
+	bool resumed = assignment_resume(cx, d->node, d->why);
+
+	node_to(cx, d->node, node_is_ready(cx->state, d->node) ? NODE_QUEUED : NODE_TODO, d->why);
+	if (!d->node->assignment || resumed)
+		return;
+	assignment_wind_down(cx, d->node->assignment, AS_CANCELLED, d->why);
+	session_keep(cx, d->node->assignment);
+}
+
+static void tick_yield(struct decide_ctx *cx, const struct decision *d)
+{
+	if (d->assignment->stage == STAGE_WAITING) {
+		assignment_give_back(cx, d->assignment, d->why);
+		return;
+	}
+	node_reassign(cx, d->assignment, STR(""), d->why);
+	session_keep(cx, d->assignment);
+}
+
+static void tick_remind(struct decide_ctx *cx, const struct decision *d)
+{
+	const struct escalation *x = d->escalation;
+	struct event *e;
+
+	/* The same tick saw that nobody is needed any more. */
+	if (escalation_is_closing(cx, x->number))
+		return;
+	e = emit(cx, EV_ESCALATION_REMINDED,
+			(struct subject){ .goal = x->goal_id, .node = x->node_id });
+	ev_int(cx, e, "escalation", x->number);
+	ev_int(cx, e, "count", x->reminders + 1);
+	alarm_again(cx, x);
+}
+
+static void tick_expire(struct decide_ctx *cx, const struct decision *d)
+{
+	escalation_answer(cx, d->escalation, d->escalation->default_answer, ESC_EXPIRED);
+}
+
+void tick_recover(struct decide_ctx *cx, const struct decision *d)
+{
+	static void (*const table[DECISION_KIND_COUNT])(struct decide_ctx * cx,
+			const struct decision *d) = {
+		[DEC_ACTIVITY] = tick_life,
+		[DEC_REVIVE] = tick_life,
+		[DEC_STALL] = tick_stall,
+		[DEC_RUNG] = tick_rung,
+		[DEC_DIAGNOSE] = tick_diagnose,
+		[DEC_FINISH] = tick_finish,
+		[DEC_OVERDUE] = tick_overdue,
+		[DEC_MUTE] = tick_mute,
+		[DEC_ASK] = tick_ask,
+		[DEC_OUTAGE] = tick_outage,
+		[DEC_OUTAGE_OVER] = tick_outage_over,
+		[DEC_UNBLOCK] = tick_unblock,
+		[DEC_REMIND] = tick_remind,
+		[DEC_EXPIRE] = tick_expire,
+		[DEC_YIELD] = tick_yield,
+	};
+
+	assert(table[d->kind]);
+	table[d->kind](cx, d);
+}

@@ -1,0 +1,257 @@
+/* How well the detectors do: how often each spoke, how it was answered, and whether that helped. */
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "core/report/report.h"
+#include "core/report/report_tuning.h"
+
+/* A node, or a goal as a whole, as far as detections of it need it. */
+struct subject_note {
+	int64_t iteration; /* the newest */
+	str trees[LIMIT_ITERATIONS];
+	size_t trees_n;
+};
+
+struct found_note {
+	str id, about;
+	enum detector type;
+	enum severity severity;
+	enum level level;
+	enum effectiveness verdict;
+	bool false_positive, brief, succeeded;
+	int64_t iteration;
+};
+
+struct report_detectors {
+	struct arena arena;
+	str goal;
+	struct map subjects, by_id;
+	VEC(struct found_note *) found;
+	int64_t iterations, returns;
+};
+
+struct report_detectors *report_detectors_new(str goal)
+{
+	struct report_detectors *r = mem_zalloc(1, sizeof(*r));
+
+	r->goal = arena_str(&r->arena, goal);
+	map_init(&r->subjects, 0);
+	map_init(&r->by_id, 0);
+	return r;
+}
+
+struct report_detectors *report_detectors_free(struct report_detectors *r)
+{
+	if (!r)
+		return NULL;
+	map_done(&r->subjects);
+	map_done(&r->by_id);
+	vec_done(&r->found);
+	arena_done(&r->arena);
+	mem_free(r);
+	return NULL;
+}
+
+static str about(struct report_detectors *r, const struct event *e)
+{
+	return arena_printf(&r->arena, STR_FMT "%s" STR_FMT, STR_ARG(e->goal), e->node.n ? "/" : "",
+			STR_ARG(e->node));
+}
+
+static struct subject_note *subject_of(struct report_detectors *r, const struct event *e)
+{
+	str key = about(r, e);
+	struct subject_note *n = map_get(&r->subjects, key);
+
+	if (!n) {
+		n = arena_new(&r->arena, struct subject_note);
+		map_put(&r->subjects, key, n);
+	}
+	return n;
+}
+
+/* A tree that was there before, and not only just before, is work that came back. */
+static void note_tree(struct report_detectors *r, struct subject_note *n, str tree)
+{
+	if (!tree.n || (n->trees_n && str_eq(n->trees[n->trees_n - 1], tree)))
+		return;
+	for (size_t i = 0; i < n->trees_n; i++)
+		if (str_eq(n->trees[i], tree)) {
+			r->returns++;
+			break;
+		}
+	if (n->trees_n == LIMIT_ITERATIONS)
+		memmove(n->trees, n->trees + 1, (--n->trees_n) * sizeof(*n->trees));
+	n->trees[n->trees_n++] = arena_str(&r->arena, tree);
+}
+
+static void on_iteration(struct report_detectors *r, const struct event *e)
+{
+	const value *it = value_at(e->data, "iteration");
+	struct subject_note *n = subject_of(r, e);
+	int64_t number = value_int_at(it, "number");
+
+	r->iterations += number > n->iteration;
+	n->iteration = number;
+	note_tree(r, n, value_str_at(it, "tree"));
+}
+
+static void on_detection(struct report_detectors *r, const struct event *e)
+{
+	const value *d = value_at(e->data, "detection");
+	struct found_note *f = arena_new(&r->arena, struct found_note);
+	int type = status_parse(&detectors, value_str_at(d, "type")),
+	    severity = status_parse(&severities, value_str_at(d, "severity"));
+
+	if (type < 0 || severity < 0)
+		return;
+	*f = (struct found_note){ .id = arena_str(&r->arena, value_str_at(d, "id")),
+		.about = about(r, e),
+		.type = (enum detector)type,
+		.severity = (enum severity)severity,
+		.iteration = value_int_at(d, "iteration") };
+	vec_push(&r->found, f);
+	map_put(&r->by_id, f->id, f);
+}
+
+static void on_intervention(struct report_detectors *r, const struct event *e)
+{
+	struct found_note *f = map_get(&r->by_id, value_str_at(e->data, "detection"));
+	int level = status_parse(&levels, value_str_at(e->data, "level"));
+
+	if (f && level >= 0)
+		f->level = (enum level)level;
+}
+
+static void on_judged(struct report_detectors *r, const struct event *e)
+{
+	struct found_note *f = map_get(&r->by_id, value_str_at(e->data, "detection"));
+	int verdict = status_parse(&effectivenesses, value_str_at(e->data, "effectiveness"));
+
+	if (!f || verdict < 0)
+		return;
+	f->verdict = (enum effectiveness)verdict;
+	f->false_positive = value_bool_at(e->data, "false_positive");
+	f->brief = verdict == EFFECT_HELPFUL && subject_of(r, e)->iteration == f->iteration + 1;
+}
+
+/* What was stopped came to a good end all the same. */
+static void on_success(struct report_detectors *r, const struct event *e)
+{
+	str key = about(r, e);
+
+	if (e->kind == EV_GOAL_STATUS && !str_is(value_str_at(e->data, "to"), "completed"))
+		return;
+	for (size_t i = 0; i < r->found.n; i++)
+		if (str_eq(r->found.p[i]->about, key))
+			r->found.p[i]->succeeded = true;
+}
+
+typedef void add_fn(struct report_detectors *r, const struct event *e);
+
+static add_fn *const adders[EVENT_KIND_COUNT] = {
+	[EV_ITERATION_RECORDED] = on_iteration,
+	[EV_DETECTION_MADE] = on_detection,
+	[EV_INTERVENTION_APPLIED] = on_intervention,
+	[EV_DETECTION_JUDGED] = on_judged,
+	[EV_NODE_ACCEPTED] = on_success,
+	[EV_GOAL_STATUS] = on_success,
+};
+
+bool report_detectors_wants(str kind)
+{
+	for (int i = 0; i < EVENT_KIND_COUNT; i++)
+		if (adders[i] && str_is(kind, event_info((enum event_kind)i).name))
+			return true;
+	return false;
+}
+
+void report_detectors_add(struct report_detectors *r, const struct event *e)
+{
+	if (adders[e->kind] && (!r->goal.n || str_eq(e->goal, r->goal)))
+		adders[e->kind](r, e);
+}
+
+/* ---- the document ---- */
+
+struct figures {
+	int64_t found, verdicts[EFFECTIVENESS_COUNT], false_positives, levels[LEVEL_COUNT];
+};
+
+static struct figures figures_of(const struct report_detectors *r, int type)
+{
+	struct figures f = { 0 };
+
+	for (size_t i = 0; i < r->found.n; i++) {
+		const struct found_note *x = r->found.p[i];
+
+		if (type >= 0 && (int)x->type != type)
+			continue;
+		f.found++;
+		f.verdicts[x->verdict]++;
+		f.false_positives += x->false_positive;
+		f.levels[x->level]++;
+	}
+	return f;
+}
+
+static value *figures_view(struct arena *a, const struct figures *f)
+{
+	int64_t told = f->verdicts[EFFECT_HELPFUL] + f->verdicts[EFFECT_UNHELPFUL];
+	value *v = value_object(a), *by_level = value_object(a);
+
+	value_put(a, v, "detections", value_int(a, f->found));
+	for (int i = 0; i < EFFECTIVENESS_COUNT; i++)
+		value_put(a, v, status_name(&effectivenesses, i), value_int(a, f->verdicts[i]));
+	value_put(a, v, "false_positives", value_int(a, f->false_positives));
+	value_put(a, v, "precision_milli",
+			told ? value_int(a, f->verdicts[EFFECT_HELPFUL] * 1000 / told)
+			     : value_null(a));
+	for (int i = LEVEL_LOG; i < LEVEL_COUNT; i++)
+		value_put(a, by_level, status_name(&levels, i), value_int(a, f->levels[i]));
+	value_put(a, v, "levels", by_level);
+	return v;
+}
+
+static struct tuning_facts facts_of(const struct report_detectors *r)
+{
+	struct tuning_facts f = { .returns = r->returns };
+
+	for (size_t i = 0; i < r->found.n; i++) {
+		const struct found_note *x = r->found.p[i];
+		bool stopped = x->level >= LEVEL_PAUSE;
+
+		f.found[x->type]++;
+		f.logged += x->level <= LEVEL_LOG;
+		f.stopped += stopped;
+		f.stopped_successful += stopped && x->succeeded;
+		f.burn_critical += x->type == DETECT_BURN && x->severity == SEVERITY_CRITICAL;
+		f.regressions_brief += x->type == DETECT_REGRESSION &&
+				(x->brief || x->false_positive);
+	}
+	f.all = (int64_t)r->found.n;
+	return f;
+}
+
+value *report_detectors_view(struct arena *a, const struct report_detectors *r,
+		const struct oversight *o)
+{
+	value *v = value_object(a), *rows = value_array(a);
+	struct figures total = figures_of(r, -1);
+	struct tuning_facts facts = facts_of(r);
+
+	value_put(a, v, "iterations", value_int(a, r->iterations));
+	for (int i = 0; i < DETECTOR_COUNT; i++) {
+		struct figures f = figures_of(r, i);
+		value *row = figures_view(a, &f);
+
+		value_put(a, row, "type", value_cstr(a, status_name(&detectors, i)));
+		value_push(a, rows, row);
+	}
+	value_put(a, v, "detectors", rows);
+	value_put(a, v, "total", figures_view(a, &total));
+	value_put(a, v, "hints", tuning_hints(a, &facts, o));
+	return v;
+}

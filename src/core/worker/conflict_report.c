@@ -1,0 +1,170 @@
+/*
+ * What the radar found: a conflict that is new is recorded and told to both agents, once; one that
+ * no longer comes, or whose work is over, is taken back.
+ */
+#include "base/arena.h"
+#include "base/str.h"
+#include "core/decide/emit.h"
+#include "core/model/limits.h"
+#include "core/prompt/prompt.h"
+#include "core/tick/conflict.h"
+
+/* One pair that was looked at, in the order in which the state keeps it. */
+struct sight {
+	str a, b;
+	const value *files; /* empty: they would not conflict */
+};
+
+static bool is_under_way(const struct decide_ctx *cx, str id)
+{
+	const struct assignment *as = state_assignment(cx->state, id);
+
+	return as && as->live && as->node && !assignment_is_final(as);
+}
+
+static bool read_sight(const struct decide_ctx *cx, const value *v, struct sight *ret)
+{
+	str a = value_str_at(v, "a"), b = value_str_at(v, "b");
+	bool swap = b.n && str_cmp(a, b) > 0;
+
+	*ret = (struct sight){ swap ? b : a, swap ? a : b, value_at(v, "files") };
+	return !str_eq(a, b) && is_under_way(cx, ret->a) && (!b.n || is_under_way(cx, ret->b));
+}
+
+static value *some_files(struct decide_ctx *cx, const value *files)
+{
+	value *list = value_array(cx->arena);
+
+	for (size_t i = 0; i < value_count(files) && i < RADAR_FILES; i++) {
+		str name = value_str_or(value_item(files, i), STR(""));
+
+		value_push(cx->arena, list,
+				value_str(cx->arena,
+						arena_str(cx->arena,
+								str_sub(name, 0, LIMIT_NAME))));
+	}
+	return list;
+}
+
+static bool same_files(const struct conflict *c, const value *files)
+{
+	if (c->files.n != value_count(files))
+		return false;
+	for (size_t i = 0; i < c->files.n; i++)
+		if (!str_eq(c->files.p[i], value_str_or(value_item(files, i), STR(""))))
+			return false;
+	return true;
+}
+
+static struct event *emit_conflict(struct decide_ctx *cx, enum event_kind kind, str a, str b)
+{
+	const struct assignment *as = state_assignment(cx->state, a);
+	struct event *e = emit(cx, kind, as ? about_assignment(as) : (struct subject){ 0 });
+
+	ev_str(cx, e, "a", a);
+	ev_str(cx, e, "b", b);
+	return e;
+}
+
+/* The same words were said to it before: it knows. */
+static bool was_told(const struct assignment *as, str hash)
+{
+	for (size_t i = 0; i < as->dispatches.n; i++)
+		if (str_eq(as->dispatches.p[i]->instruction_hash, hash))
+			return true;
+	return false;
+}
+
+/* This batch sends it something already: a run is told one thing at a time. */
+static bool is_being_told(const struct decide_ctx *cx, const struct assignment *as)
+{
+	for (size_t i = 0; i < cx->out->n; i++)
+		if (cx->out->p[i]->kind == EV_EFFECT_INTENDED &&
+				str_eq(cx->out->p[i]->assignment, as->id))
+			return true;
+	return false;
+}
+
+/*
+ * A run that hears while it works is told now. Any other is told by its next instruction, if it has
+ * one while the conflict lasts: no run is ended or begun for it.
+ */
+static void tell(struct decide_ctx *cx, const struct conflict *c, str id)
+{
+	const struct assignment *as = state_assignment(cx->state, id);
+	str text;
+
+	if (!as || run_deaf(cx, as->node) || is_being_told(cx, as))
+		return;
+	text = radar_words(cx->arena, cx->state, c, as, cx->policy->target_branch);
+	if (!was_told(as, prompt_hash(cx->arena, text)))
+		dispatch_send(cx, as, "conflict", text, STR(""));
+}
+
+static void predicted(struct decide_ctx *cx, const struct sight *x)
+{
+	value *files = some_files(cx, x->files);
+	const struct conflict *known = state_conflict(cx->state, x->a, x->b);
+	struct conflict c = { .a = x->a, .b = x->b };
+	struct event *e;
+
+	if (known && same_files(known, files))
+		return;
+	e = emit_conflict(cx, EV_CONFLICT_PREDICTED, x->a, x->b);
+	value_put(cx->arena, e->data, "files", files);
+	if (known)
+		return;
+	c.files.n = value_count(files);
+	c.files.p = arena_array(cx->arena, str, c.files.n);
+	for (size_t i = 0; i < c.files.n; i++)
+		c.files.p[i] = value_str_or(value_item(files, i), STR(""));
+	tell(cx, &c, c.a);
+	tell(cx, &c, c.b);
+}
+
+/* By this very report, which may name a pair twice. */
+static bool is_cleared(const struct decide_ctx *cx, const struct conflict *c)
+{
+	for (size_t i = 0; i < cx->out->n; i++) {
+		const struct event *e = cx->out->p[i];
+
+		if (e->kind == EV_CONFLICT_CLEARED && str_eq(value_str_at(e->data, "a"), c->a) &&
+				str_eq(value_str_at(e->data, "b"), c->b))
+			return true;
+	}
+	return false;
+}
+
+static void clear(struct decide_ctx *cx, const struct conflict *c, const char *reason)
+{
+	if (is_cleared(cx, c))
+		return;
+	ev_cstr(cx, emit_conflict(cx, EV_CONFLICT_CLEARED, c->a, c->b), "reason", reason);
+}
+
+int decide_radar_report(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	const value *pairs = value_at(params, "pairs");
+	struct sight x;
+
+	(void)ret_result, (void)err;
+	for (size_t i = 0; i < cx->state->conflicts.n; i++) {
+		const struct conflict *c = cx->state->conflicts.p[i];
+
+		if (!is_under_way(cx, c->a) || (c->b.n && !is_under_way(cx, c->b)))
+			clear(cx, c, "the work is over");
+	}
+	for (size_t i = 0; i < value_count(pairs); i++) {
+		const struct conflict *c;
+
+		if (!read_sight(cx, value_item(pairs, i), &x))
+			continue;
+		c = state_conflict(cx->state, x.a, x.b);
+		if (value_count(x.files))
+			predicted(cx, &x);
+		else if (c)
+			clear(cx, c, "the branches would merge now");
+	}
+	return 0;
+}

@@ -1,0 +1,30 @@
+#pragma once
+/* Commands about workers, and what others need to know of them. Private to core. */
+#include "core/decide/emit.h"
+
+/*
+ * The worker that the parameters name, if this can be asked of it now: verb as in `overseer worker
+ * VERB`. Otherwise says what can.
+ */
+int worker_read(struct decide_ctx *cx, const value *params, const char *verb, struct worker **ret,
+		struct ov_err *err);
+/* OV_ENOTFOUND names the nearest. */
+int worker_find(struct decide_ctx *cx, str name, struct worker **ret, struct ov_err *err);
+value *worker_result(struct decide_ctx *cx, const struct worker *w, enum worker_status status);
+/* The intent to do this to a worker; the event is returned for further members. */
+struct event *worker_intend(struct decide_ctx *cx, const struct worker *w, str purpose,
+		struct subject about);
+/* The rebase that a person wanted has ended. */
+void worker_rebased(struct decide_ctx *cx, const struct worker *w, const struct effect *fx,
+		const struct outcome *o);
+/* An effect of kind worker has ended. */
+void worker_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o);
+/* The decisions of a tick about workers that are to be reset or removed. */
+void tick_worker(struct decide_ctx *cx, const struct decision *d);
+/* The worker cannot go on, and a person is told; and: that is over. */
+void worker_failed(struct decide_ctx *cx, const struct worker *w, str reason);
+void worker_asked_close(struct decide_ctx *cx, const struct worker *w, str answer);
+
+decide_fn decide_worker_add, decide_worker_start, decide_worker_message, decide_worker_review,
+		decide_worker_accept, decide_worker_reject, decide_worker_rebase,
+		decide_worker_pick, decide_worker_reset, decide_worker_nuke;
