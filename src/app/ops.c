@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "core/event/event.h"
 #include "core/model/limits.h"
-#include "data/schema.h"
+#include "data/value/schema.h"
 
 /* Names that other systems use for the same thing. */
 static const struct {

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "data/json.h"
-#include "data/schema.h"
+#include "data/value/schema.h"
 
 #define REGEX "regular expressions are refused at compile time"
 #define FORMAT "format is an annotation"

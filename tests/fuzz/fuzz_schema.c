@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "data/json.h"
-#include "data/schema.h"
+#include "data/value/schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

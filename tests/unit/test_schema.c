@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "data/json.h"
-#include "data/schema.h"
 #include "data/toml.h"
+#include "data/value/schema.h"
 
 /* JSON with ' for ", so that schemas can be read here. */
 static value *json(struct arena *a, const char *text)

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "base/vec.h"
-#include "data/schema_node.h"
+#include "data/value/schema_impl.h"
 
 const char *const schema_type_names[SCHEMA_TYPES] = {
 	"null",

@@ -1,4 +1,4 @@
-#include "data/schema_node.h"
+#include "data/value/schema_impl.h"
 
 #include "base/err.h"
 #include "base/utf8.h"

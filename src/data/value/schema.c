@@ -1,4 +1,4 @@
-#include "data/schema.h"
+#include "data/value/schema.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "data/json.h"
-#include "data/schema_node.h"
+#include "data/value/schema_impl.h"
 
 enum {
 	MAX_STEPS = 20 * 1000 * 1000, /* small pieces of work in one check */

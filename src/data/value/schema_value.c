@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "base/str.h"
-#include "data/schema_node.h"
+#include "data/value/schema_impl.h"
 
 int schema_compare(const value *a, const value *b)
 {
