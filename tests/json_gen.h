@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "data/value.h"
+#include "data/value/value.h"
 #include "tests/rng.h"
 
 static inline str gen_string(struct arena *a, struct rng *r)

@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static inline uint64_t oracle_bits(double r)
 {

@@ -13,7 +13,7 @@
 #include "agent/fact.h"
 #include "agent/shell_program.h"
 #include "base/ov.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 enum { ACCOUNT_DENIED = 8 };
 enum { ACCOUNT_TOOLS = 32, ACCOUNT_TEXT = 2048, ACCOUNT_NAME = 128, ACCOUNT_ID = 96 };

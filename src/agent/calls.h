@@ -13,7 +13,7 @@
  */
 #include "agent/fact.h"
 #include "base/ov.h"
-#include "base/sha256.h"
+#include "data/id/sha256.h"
 
 enum { CALLS_KEPT = 64, CALLS_TEXT = 256, CALLS_THREADS = 16 };
 

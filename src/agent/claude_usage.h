@@ -6,7 +6,7 @@
  * all that is told is right after each result.
  */
 #include "agent/fact.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 enum { CLAUDE_MESSAGES = 16 }; /* that may be under way at once: one per sub-agent */
 

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum { BEGUN = 64 };
 

@@ -6,7 +6,7 @@
  */
 #include "agent/fact.h"
 #include "base/ov.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 struct launch;
 struct launch_ask;

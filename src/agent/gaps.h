@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/ov.h"
 #include "base/str.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 /* A word for programs, and what it is about for people. The first eight are troubles. */
 #define GAP_KINDS(X)                                                                 \

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 /* Every byte of a text may take six in JSON; with these a line stays below HOOK_LINE_MAX. */
 enum { TEXT_MAX = 1400, NAME_BYTES = 128, INPUT_MEMBERS = 8 };

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 /* An event that an agent does not know is ignored by it. */
 const char *const hook_events[] = { "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse",

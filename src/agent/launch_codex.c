@@ -6,7 +6,7 @@
 #include "agent/launch_impl.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 /* Bash is what hooks call its shell; the patch is applied through the shell by some models. */
 const struct tool_name tools_codex[] = {

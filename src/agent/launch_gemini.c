@@ -5,7 +5,7 @@
 #include "agent/launch_impl.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 #define POLICY "gemini-policy.toml"
 

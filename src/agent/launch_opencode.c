@@ -10,7 +10,7 @@
 
 #include "agent/opencode_plugin.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 /* Tools of servers have no name in common: they are whatever is not here. */
 const struct tool_name tools_opencode[] = {

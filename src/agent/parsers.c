@@ -2,9 +2,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/sha256.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/id/sha256.h"
+#include "data/value/json.h"
 
 int word_find(const struct word *words, size_t n, str name, int otherwise)
 {

@@ -2,8 +2,8 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "data/json.h"
-#include "data/toml.h"
+#include "data/value/json.h"
+#include "data/value/toml.h"
 
 #define PROJECTS "projects"
 

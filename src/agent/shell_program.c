@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum { COMMAND_MAX = 4096, WORDS_MAX = 8, NEST_MAX = 2 };
 

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 /* What is kept of a line's memory for the next one: most agents are silent most of the time. */
 enum { KEEP = 4 << 10 };

@@ -5,7 +5,7 @@
  * longer than any of theirs, is counted and left out. The reader owns its descriptor.
  */
 #include "base/ov.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
 
 struct acts {
 	int fd; /* -1: there is no file */

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "drive/tmux.h"
 #include "sys/clock.h"
 #include "sys/file.h"

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "core/model/record.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 void report_done(struct report *r)
 {

@@ -1,6 +1,6 @@
 #pragma once
 /*
- * The heartbeat (data/vital.h): one beat of the main loop after the other, in place, while somebody
+ * The heartbeat (data/message/vital.h): one beat of the main loop after the other, in place, while somebody
  * wants it: the watchdog that watch.json names, as long as it lives, or a service manager. With
  * nobody there the daemon sleeps as if this did not exist.
  *
@@ -8,7 +8,7 @@
  * that the file has already, so a full disk does not stop it.
  */
 #include "base/ov.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
 #include "sys/notify.h"
 
 struct beat;

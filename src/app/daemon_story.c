@@ -5,7 +5,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "core/view/view.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
 
 void story_init(struct story *s, struct arena *a)
 {

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/state/snapshot.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "sys/file.h"
 #include "sys/rand.h"
 

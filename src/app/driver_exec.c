@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/ndjson.h"
+#include "data/message/ndjson.h"
 #include "sys/file.h"
 #include "sys/follow.h"
 #include "sys/inject.h"

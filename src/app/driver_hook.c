@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/ndjson.h"
+#include "data/message/ndjson.h"
 #include "sys/file.h"
 #include "sys/follow.h"
 #include "sys/inject.h"

@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "core/fold/apply.h"
 #include "core/state/snapshot.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "sys/inject.h"
 
 enum {

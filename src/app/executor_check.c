@@ -3,8 +3,8 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/config/config.h"
-#include "data/coverage.h"
-#include "data/testsum.h"
+#include "data/report/coverage.h"
+#include "data/report/testsum.h"
 #include "sys/beneath.h"
 
 /* Of one report, and of all of a kind: they are read in one go, and the loop waits for it. */

@@ -15,7 +15,7 @@
 #include "core/model/limits.h"
 #include "core/policy/price.h"
 #include "core/text/redact.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "sys/file.h"
 #include "sys/inject.h"
 #include "sys/loop.h"

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/list.h"
 #include "base/map.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 struct git;
 struct git_result;

@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "core/state/state.h"
 #include "core/view/view.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static const struct detection *detection_of(const struct goal *g, str id)
 {

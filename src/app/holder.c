@@ -7,7 +7,7 @@
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/proc.h"

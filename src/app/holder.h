@@ -6,7 +6,7 @@
  * crash waits for what is left of the dead daemon, and a live one refuses it at once.
  */
 #include "app/daemon_impl.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 /* The process that v names (pid, start_time, boot_id) runs on this machine. */
 bool holder_lives(const value *v);

@@ -21,8 +21,8 @@
 #include "base/vec.h"
 #include "core/export/portable.h"
 #include "core/fold/apply.h"
-#include "data/json.h"
-#include "data/json_slice.h"
+#include "data/value/json.h"
+#include "data/value/json_slice.h"
 #include "sys/file.h"
 #include "sys/rand.h"
 

@@ -9,7 +9,7 @@
 #include "base/ov.h"
 #include "core/config/config.h"
 #include "core/model/transition.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 struct loop;
 struct notifier;

@@ -9,7 +9,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "core/model/limits.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum { LABEL_PAGES = 20, HEADERS = 6 };
 

@@ -2,7 +2,7 @@
 #include "app/notify_impl.h"
 
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "sys/job.h"
 
 enum { OUTPUT_BYTES = 4096, SAID_BYTES = 300 };

@@ -3,7 +3,7 @@
 
 #include "base/str.h"
 #include "base/utf8.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "sys/loop.h"
 
 /* The longest answer is a page of issues, each as long as its service lets it be. */

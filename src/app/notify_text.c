@@ -8,7 +8,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum { TITLE_BYTES = 200, TEXT_BYTES = 2000, EVIDENCE_BYTES = 16 * 1024, LIST_MAX = 20 };
 

@@ -1,9 +1,9 @@
 /* One post to an address: a webhook of anybody's, signed, or a chat's. */
 #include "app/notify_impl.h"
 
-#include "base/hmac.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/id/hmac.h"
+#include "data/value/json.h"
 
 static void answered(struct notify_job *j, const struct http_result *r)
 {

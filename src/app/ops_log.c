@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "core/event/event.h"
 #include "core/view/view.h"
-#include "data/terminal.h"
+#include "data/report/terminal.h"
 #include "sys/file.h"
 #include "sys/sparse.h"
 

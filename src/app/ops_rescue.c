@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
 #include "drive/git_ask.h"
 
 enum {

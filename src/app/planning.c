@@ -12,7 +12,7 @@
 #include "core/config/command_env.h"
 #include "core/plan/plan_make.h"
 #include "core/text/redact.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "drive/llm.h"
 #include "net/http.h"
 #include "sys/file.h"

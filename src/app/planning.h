@@ -11,7 +11,7 @@
 #include "core/config/config.h"
 #include "core/model/model.h"
 #include "core/prompt/planner.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 struct loop;
 struct planning;

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/view/view.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum { FOLLOW_CATCH_UP = 1000 };
 

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "sys/file.h"
 #include "sys/follow.h"
 #include "sys/loop.h"

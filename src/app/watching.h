@@ -6,7 +6,7 @@
  * watch.json says, checked against the processes that there are.
  */
 #include "base/ov.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 struct loop;
 struct engine;

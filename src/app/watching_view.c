@@ -4,8 +4,8 @@
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/str.h"
-#include "data/json.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
+#include "data/value/json.h"
 #include "sys/file.h"
 
 enum { LAST_SHOWN = 5, FILES_MAX = 10000 };

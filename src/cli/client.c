@@ -17,8 +17,8 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "cli/child.h"
-#include "data/json.h"
-#include "data/jsonrpc.h"
+#include "data/message/jsonrpc.h"
+#include "data/value/json.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 

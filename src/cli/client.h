@@ -7,8 +7,8 @@
  */
 #include "base/ov.h"
 #include "base/vec.h"
-#include "data/ndjson.h"
-#include "data/value.h"
+#include "data/message/ndjson.h"
+#include "data/value/value.h"
 
 /* CALL_CHILD: what works on the store's files, by the daemon or without it. */
 enum call_kind { CALL_READ, CALL_WRITE, CALL_CHILD };

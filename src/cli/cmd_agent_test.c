@@ -9,7 +9,7 @@
 #include "cli/lane.h"
 #include "cli/trust.h"
 #include "core/config/config.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "sys/file.h"
 
 enum { CONFIG_MAX = 1024 * 1024, OUTPUT_MAX = 4 * 1024 * 1024, HELPER_MS = 60 * 1000 };

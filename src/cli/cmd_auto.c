@@ -6,7 +6,7 @@
 #include "cli/worker.h"
 #include "core/capacity/auto_mode.h"
 #include "core/capacity/budget.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 static void show_budget(struct out *o, const value *budget)
 {

@@ -3,7 +3,7 @@
 #include "base/str.h"
 #include "cli/input.h"
 #include "core/config/config.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "sys/file.h"
 
 enum { CONFIG_MAX = 1024 * 1024 };

@@ -2,7 +2,7 @@
 #include "base/str.h"
 #include "cli/input.h"
 #include "core/oversight/history.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum { EXIT_FOUND = 1, VALUE_COLUMNS = 100 };
 

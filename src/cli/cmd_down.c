@@ -7,8 +7,8 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "cli/command.h"
-#include "data/json.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
+#include "data/value/json.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 

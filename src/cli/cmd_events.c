@@ -2,7 +2,7 @@
 
 #include "base/str.h"
 #include "cli/command.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum { EVENTS_DEFAULT = 100 };
 

@@ -4,7 +4,7 @@
 #include "cli/input.h"
 #include "cli/oversight.h"
 #include "core/capacity/budget.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 struct census {
 	size_t phases, tasks, subtasks;

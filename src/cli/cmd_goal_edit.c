@@ -5,7 +5,7 @@
 #include "cli/input.h"
 #include "core/model/limits.h"
 #include "core/policy/oversight_policy.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum { AMOUNT_DIGITS = 18 };
 

@@ -6,7 +6,7 @@
 #include "cli/goal.h"
 #include "cli/inbox.h"
 #include "cli/input.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum { ENTRIES_MAX = 1000 };
 

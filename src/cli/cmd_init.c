@@ -5,7 +5,7 @@
 #include "cli/surroundings.h"
 #include "cli/trust.h"
 #include "core/config/config.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "sys/file.h"
 
 enum { EXCLUDE_MAX = 1024 * 1024, CONFIG_MAX = 1024 * 1024 };

@@ -1,7 +1,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/input.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 /* Only as much of it as can be shown: a plan may have 10,000 nodes. */
 static str id_list(struct cli *c, const value *ids)

@@ -2,7 +2,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/cost.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 /* How it ended, in a word or two: by its own words where it has some, else by its process. */
 static str outcome(struct arena *a, const value *x)

@@ -12,7 +12,7 @@
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/out.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum {
 	LOG_PAGE = 256 * 1024,

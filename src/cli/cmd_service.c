@@ -6,7 +6,7 @@
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/unit.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "sys/file.h"
 
 enum { CONFIG_MAX = 1024 * 1024, UNIT_MAX = 1024 * 1024 };

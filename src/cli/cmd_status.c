@@ -12,8 +12,8 @@
 #include "cli/status_tasks.h"
 #include "cli/status_watch.h"
 #include "cli/worker.h"
-#include "data/json.h"
-#include "data/terminal.h"
+#include "data/report/terminal.h"
+#include "data/value/json.h"
 #include "sys/clock.h"
 
 enum { NEED_LINES = 2, WAIT_LINES = 1 }; /* of what a failed agent wrote last */

@@ -19,7 +19,7 @@
 #include "cli/trust.h"
 #include "core/config/command_env.h"
 #include "core/config/config.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "sys/file.h"
 #include "watch/spec.h"
 

@@ -9,7 +9,7 @@
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/out.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 /* FLAG_TIME: a point in time in the past, as base/moment.h; the command gets it as RFC 3339. */
 enum flag_kind { FLAG_BOOL, FLAG_TEXT, FLAG_LIST, FLAG_INT, FLAG_TIME };

@@ -1,7 +1,7 @@
 #pragma once
 /* What runs used and cost, as people are shown it. */
 #include "base/ov.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 /* "12.3k" */
 str tokens_text(struct arena *a, int64_t n);

@@ -8,7 +8,7 @@
 #include "core/config/config.h"
 #include "core/model/limits.h"
 #include "core/plan/plan.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "sys/file.h"
 
 enum { CONFIG_MAX = 1024 * 1024 };

@@ -1,7 +1,7 @@
 #pragma once
 /* Agents that are given no work for a while, and what failed ones wrote, as people see them. */
 #include "cli/out.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 /* "rate limited until 03:10 (in 12m)", "logged out until you log it in"; empty: it is given work. */
 str lane_words(struct out *o, const value *lane);

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/command.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "version.h"
 
 int cli_store(struct cli *c, struct ov_err *err)

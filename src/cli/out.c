@@ -11,8 +11,8 @@
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "base/ulid.h"
 #include "base/utf8.h"
+#include "data/id/ulid.h"
 #include "sys/clock.h"
 
 enum { ID_MIN = 10, ID_CERTAIN = 16, ID_PREFIX_MAX = 8, HASH_LEN = 40, HASH_SHOWN = 12 };

@@ -1,7 +1,7 @@
 #pragma once
 /* Tasks in the picture of everything: what runs, waits, is stalled or blocked, each with its reason. */
 #include "cli/out.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 /* "TITLE (N)" */
 void status_heading(struct out *o, const char *title, size_t n);

@@ -1,7 +1,7 @@
 #pragma once
 /* The watchdog in the picture of everything: a word in its first line, and a section. */
 #include "cli/out.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 /* "   watchdog running"; nothing when there is none that anybody would miss. */
 void watch_word(struct out *o, const value *status);

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "cli/child.h"
-#include "data/toml.h"
+#include "data/value/toml.h"
 #include "sys/file.h"
 #include "sys/owner.h"
 

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
 
 enum { NAME_MAX_BYTES = 255 };
 

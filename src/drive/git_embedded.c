@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/repo_name.h"
+#include "data/id/repo_name.h"
 #include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"

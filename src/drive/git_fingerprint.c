@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "base/sha256.h"
+#include "data/id/sha256.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/sha256.h"
+#include "data/id/sha256.h"
 #include "drive/git_add.h"
 #include "drive/git_aside.h"
 #include "drive/git_call.h"

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "net/http.h"
 
 enum { MESSAGE_BYTES = 300 };

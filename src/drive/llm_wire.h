@@ -1,6 +1,6 @@
 #pragma once
 /* What goes over the wire to a model and comes back. Private to drive/llm. */
-#include "data/value.h"
+#include "data/value/value.h"
 #include "drive/llm.h"
 
 struct http_field;

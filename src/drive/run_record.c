@@ -2,8 +2,8 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
-#include "data/value.h"
+#include "data/value/json.h"
+#include "data/value/value.h"
 
 int run_record_parse(struct arena *a, str text, const char *id, struct run_end *ret,
 		struct ov_err *err)

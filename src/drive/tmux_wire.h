@@ -6,7 +6,7 @@
  */
 #include "base/buf.h"
 #include "base/ov.h"
-#include "data/ndjson.h"
+#include "data/message/ndjson.h"
 
 enum {
 	TMUX_LINE_MAX = 1 << 20,

@@ -10,7 +10,7 @@
  */
 #include "base/err.h"
 #include "base/ov.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 #include <netinet/in.h>
 #include <sys/types.h>

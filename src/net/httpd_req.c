@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum { STREAM_BLOCK = 16 * 1024 };
 

@@ -1,8 +1,8 @@
 #include "net/rpc_call.h"
 
 #include "base/str.h"
-#include "data/json.h"
-#include "data/jsonrpc.h"
+#include "data/message/jsonrpc.h"
+#include "data/value/json.h"
 
 /* Deeper than any operation's parameters; keeps recursion over them harmless. */
 enum { RPC_MAX_DEPTH = 64 };

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/str.h"
-#include "data/sse.h"
+#include "data/message/sse.h"
 #include "sys/loop.h"
 
 #include <inttypes.h>

@@ -9,7 +9,7 @@
  * is borrowed for the call; what reads return lives in the caller's arena.
  */
 #include "base/ov.h"
-#include "base/sha256.h"
+#include "data/id/sha256.h"
 
 struct store;
 

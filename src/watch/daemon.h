@@ -7,7 +7,7 @@
  * it comes, is nothing to it.
  */
 #include "base/ov.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
 #include "sys/proc.h"
 #include "watch/spec.h"
 

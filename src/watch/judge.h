@@ -6,7 +6,7 @@
  * only started again. Never more than max_restarts starts after failures within 24 hours. Times are
  * of a clock that only runs forward (ms since boot); a history of an earlier boot is forgotten.
  */
-#include "data/vital.h"
+#include "data/message/vital.h"
 
 enum verdict {
 	VERDICT_START,

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/sha256.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/id/sha256.h"
+#include "data/value/json.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/rand.h"

@@ -13,7 +13,7 @@
  * it left behind, and nothing of another store's remediation of the same second. A daemon that `overseer up` starts has it no more.
  */
 #include "base/ov.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
 
 /* How somebody who mends is run; strings of the watchdog's spec. */
 struct remedy_launch {

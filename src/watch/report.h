@@ -5,7 +5,7 @@
  * disk) is kept and tried again with the next one; the watchdog goes on.
  */
 #include "base/ov.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
 
 enum {
 	REPORT_LAST = 10,        /* of the newest acts, for watch.json */

@@ -3,8 +3,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
-#include "data/value.h"
+#include "data/value/json.h"
+#include "data/value/value.h"
 #include "watch/judge.h"
 
 /* A reader that goes on after the first problem, so that each member is one line. */

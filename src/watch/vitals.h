@@ -6,7 +6,7 @@
  * did not run ourselves (a suspended machine) does not count.
  */
 #include "base/ov.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
 
 struct vitals {
 	const char *dir, *heartbeat, *health; /* paths */

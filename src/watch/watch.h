@@ -5,7 +5,7 @@
  */
 #include "base/arena.h"
 #include "base/ov.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
 #include "watch/daemon.h"
 #include "watch/judge.h"
 #include "watch/machine.h"

@@ -18,7 +18,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "core/state/snapshot.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/rng.h"
 
 enum { START = 1800000000 };

@@ -2,7 +2,7 @@
 
 #include "base/str.h"
 #include "base/utf8.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/test.h"
 
 TEST_MAIN

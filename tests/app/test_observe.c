@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "drive/run.h"
 #include "sys/clock.h"
 #include "sys/loop.h"

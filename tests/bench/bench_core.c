@@ -15,7 +15,7 @@
 #include "core/state/habit.h"
 #include "core/state/snapshot.h"
 #include "core/text/redact.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/bench/figure.h"
 #include "tests/bench/fleet.h"
 

@@ -17,7 +17,7 @@
 #include "core/life/update.h"
 #include "core/plan/plan.h"
 #include "core/view/view.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "sys/proc_usage.h"
 #include "tests/bench/figure.h"
 #include "tests/bench/fleet.h"

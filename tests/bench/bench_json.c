@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "base/arena.h"
-#include "base/sha256.h"
-#include "data/json.h"
+#include "data/id/sha256.h"
+#include "data/value/json.h"
 
 enum { ROUNDS = 5, DOCUMENT_BYTES = 1 << 20 };
 

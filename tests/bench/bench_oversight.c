@@ -20,7 +20,7 @@
 #include "base/vec.h"
 #include "core/config/config.h"
 #include "core/state/snapshot.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/bench/figure.h"
 #include "tests/bench/fleet.h"
 #include "tests/rng.h"

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/fold/apply.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"
 

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "data/value/schema.h"
 
 #define REGEX "regular expressions are refused at compile time"

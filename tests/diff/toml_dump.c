@@ -13,8 +13,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "data/json.h"
-#include "data/toml.h"
+#include "data/value/json.h"
+#include "data/value/toml.h"
 
 static void dump_real(struct buf *out, double r)
 {

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "core/config/config.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static void check(const struct config *c)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "data/coverage.h"
+#include "data/report/coverage.h"
 
 static void check(bool ok)
 {

@@ -14,7 +14,7 @@
 #include "core/state/snapshot.h"
 #include "core/tick/reconcile.h"
 #include "core/view/view.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = 256 } };
 

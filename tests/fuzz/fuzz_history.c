@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 #include "core/oversight/history.h"
 #include "core/text/signature.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static void check(bool ok)
 {

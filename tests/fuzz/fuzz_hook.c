@@ -10,7 +10,7 @@
 #include "agent/hook.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static void check(bool ok)
 {

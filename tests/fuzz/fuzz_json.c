@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #ifdef HAVE_JANSSON
 #include "tests/json_oracle.h"
 #endif

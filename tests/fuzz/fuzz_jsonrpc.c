@@ -5,8 +5,8 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "data/json.h"
-#include "data/jsonrpc.h"
+#include "data/message/jsonrpc.h"
+#include "data/value/json.h"
 
 static void check(bool ok)
 {

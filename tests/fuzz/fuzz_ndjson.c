@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "data/ndjson.h"
+#include "data/message/ndjson.h"
 
 static void check(bool ok)
 {

@@ -13,7 +13,7 @@
 #include "core/decide/decide.h"
 #include "core/fold/apply.h"
 #include "core/plan/plan_diff.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = 256 } };
 

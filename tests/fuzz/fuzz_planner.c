@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/prompt/planner.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static void check(bool ok)
 {

@@ -8,9 +8,9 @@
 
 #include "base/str.h"
 #include "base/utf8.h"
-#include "data/json.h"
-#include "data/jsonrpc.h"
-#include "data/ndjson.h"
+#include "data/message/jsonrpc.h"
+#include "data/message/ndjson.h"
+#include "data/value/json.h"
 #include "net/rpc_call.h"
 
 enum { MAX_LINE = 4096, ROOM = 1024 };

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "data/value/schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

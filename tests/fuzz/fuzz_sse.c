@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "data/sse.h"
+#include "data/message/sse.h"
 
 enum { BOUND = 200 };
 

@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/fuzz/fuzz.h"
 
 static inline void fuzz_check(bool ok)

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "data/testsum.h"
+#include "data/report/testsum.h"
 
 static void check(bool ok)
 {

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/utf8.h"
-#include "data/toml.h"
+#include "data/value/toml.h"
 
 static void walk(const value *v, int depth)
 {

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/life/update.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static void check(bool ok)
 {

@@ -10,8 +10,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
+#include "data/value/json.h"
 #include "watch/spec.h"
 
 static void check(bool ok)

@@ -42,7 +42,7 @@ class Tree(Lint):
     def setUp(self):
         super().setUp()
         self.plant("base/ov.h", "#pragma once\n")
-        self.plant("store/store.h", '#pragma once\n#include "base/ov.h"\n#include "data/value.h"\n')
+        self.plant("store/store.h", '#pragma once\n#include "base/ov.h"\n#include "data/value/value.h"\n')
         self.plant("store/meson.build", "store_dep = declare_dependency(dependencies: [data_dep])\n")
 
     def plant(self, name, text):
@@ -70,7 +70,7 @@ class Layers(Tree):
         self.refused(self.check(), "src/core/planted.c:1", "store/store.h")
 
     def test_base_uses_nothing(self):
-        self.plant("base/planted.c", '#include "base/ov.h"\n#include "data/value.h"\n')
+        self.plant("base/planted.c", '#include "base/ov.h"\n#include "data/value/value.h"\n')
         self.refused(self.check(), "src/base/planted.c:2")
 
     def test_drive_sees_only_the_protocol_of_the_shim(self):

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/ov.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "sys/loop.h"
 #include "tests/test.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
-#include "data/sse.h"
+#include "data/message/sse.h"
 #include "tests/net/http.h"
 
 TEST_MAIN

@@ -6,7 +6,7 @@
 #include "tests/test.h"
 
 #include "core/state/snapshot.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/scenario/scn.h"
 
 enum { ROUNDS_MAX = 100000 };

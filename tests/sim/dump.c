@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/export/rescue_owner.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/sim/daemon.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/exec.h"

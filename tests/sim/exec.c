@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/sim/tape.h"
 
 struct sim_exec *exec_new(struct sim_daemon *d)

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/sim/exec_impl.h"
 
 enum { TASKS_MAX = 5 };

@@ -1,7 +1,7 @@
 /* Sessions of agents: who goes on with which; and what people say to those who keep them. */
 #include "base/str.h"
 #include "core/decide/session.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/sim/check_impl.h"
 #include "tests/sim/machine.h"
 

@@ -11,7 +11,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "data/value.h"
+#include "data/value/value.h"
 #include "tests/sim/person.h"
 
 enum { PEOPLE_MAX = 3 };

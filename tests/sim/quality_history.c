@@ -8,7 +8,7 @@
 #include "tests/test.h"
 
 #include "base/alloc.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/sim/quality_world.h"
 
 static void play(struct past *p, const struct policy *policy, const struct test_case *c)

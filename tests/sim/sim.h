@@ -23,10 +23,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/ov.h"
-#include "base/sha256.h"
 #include "base/vec.h"
 #include "core/config/config.h"
 #include "core/event/event.h"
+#include "data/id/sha256.h"
 #include "tests/rng.h"
 
 struct checker;

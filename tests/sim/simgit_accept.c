@@ -1,7 +1,7 @@
 /* accept: the order and the decisions of drive/git_accept.c, and what its parts share. */
 #include "tests/sim/simgit_parts.h"
 
-#include "base/sha256.h"
+#include "data/id/sha256.h"
 #include "drive/git_call.h"
 
 int sg_check_key(str key, struct ov_err *err)

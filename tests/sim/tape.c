@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/sim/tape_impl.h"
 
 enum { TAPE_MAX = 48 << 20, ONE_IN = 5 };

@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "base/sha256.h"
 #include "base/str.h"
+#include "data/id/sha256.h"
 #include "tests/rng.h"
 #include "tests/test.h"
 

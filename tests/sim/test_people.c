@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "core/decide/decide.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/sim/daemon.h"
 #include "tests/sim/person.h"
 #include "tests/sim/person_impl.h"

@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 struct service {
 	const char *mode;

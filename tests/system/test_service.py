@@ -280,7 +280,7 @@ class Document(ServiceCase):
             self.text = f.read()
 
     def test_exit_statuses_and_options(self):
-        with open(os.path.join(ROOT, "src/data/vital.h"), encoding="utf-8") as f:
+        with open(os.path.join(ROOT, "src/data/message/vital.h"), encoding="utf-8") as f:
             vital = f.read()
         for table, title in (("DAEMON_EXITS", "| of the daemon"), ("WATCH_EXITS", "| of `overseer watch`")):
             rows = re.search(rf"#define {table}\(X\)((?:.*\\\n)+.*)", vital)[1]

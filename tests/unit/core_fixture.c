@@ -5,7 +5,7 @@
 #include "base/vec.h"
 #include "core/model/limits.h"
 #include "core/state/snapshot.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static const struct policy_agent agents[] = {
 	{ .name = STR_INIT("a"),

@@ -3,7 +3,7 @@
 #include "agent/account.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/rng.h"
 #include "tests/test.h"
 

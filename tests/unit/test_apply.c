@@ -3,7 +3,7 @@
 #include "base/vec.h"
 #include "core/model/limits.h"
 #include "core/view/view.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
 /* A log of one goal with one node that is running and one that waits, and an open escalation. */

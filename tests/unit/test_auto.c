@@ -8,8 +8,8 @@
 #include "core/state/snapshot.h"
 #include "core/view/view.h"
 #include "core/work/standing.h"
-#include "data/json.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
+#include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
 TEST(answers)

@@ -4,7 +4,7 @@
 #include "base/duration.h"
 #include "core/capacity/budget.h"
 #include "core/life/liveness.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
 enum { DAYS = 365 };

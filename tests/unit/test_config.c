@@ -3,8 +3,8 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/config/config.h"
-#include "data/json.h"
-#include "data/toml.h"
+#include "data/value/json.h"
+#include "data/value/toml.h"
 
 static struct config *parse(const char *toml)
 {

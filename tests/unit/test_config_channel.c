@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/config/config.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static struct config *parse(const char *toml)
 {

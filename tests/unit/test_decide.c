@@ -2,7 +2,7 @@
 
 #include "base/vec.h"
 #include "core/model/limits.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
 static str repeat(struct fixture *f, char c, size_t n)

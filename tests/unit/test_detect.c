@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/oversight/detect.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 /* An iteration in short. What is not known is 0, so that a row says only what it is about: see K. */
 #define NO -1

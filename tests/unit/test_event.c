@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/event/event.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/rng.h"
 
 static value *sample(struct arena *a, enum value_kind kind, enum value_kind items)

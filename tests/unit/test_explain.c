@@ -5,7 +5,7 @@
 #include "core/model/limits.h"
 #include "core/prompt/prompt.h"
 #include "core/view/view.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
 static void check_plain(str text)

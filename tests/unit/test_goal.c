@@ -4,7 +4,7 @@
 #include "base/vec.h"
 #include "core/model/limits.h"
 #include "core/view/view.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
 static struct goal *newest(struct fixture *f)

@@ -6,7 +6,7 @@
 #include "core/prompt/handoff.h"
 #include "core/prompt/prompt.h"
 #include "core/state/snapshot.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
 #define WORK                                                                                   \

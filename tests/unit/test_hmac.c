@@ -2,8 +2,8 @@
 #include "tests/test.h"
 
 #include "base/arena.h"
-#include "base/hmac.h"
 #include "base/str.h"
+#include "data/id/hmac.h"
 
 static str filled(struct arena *a, char c, size_t n)
 {

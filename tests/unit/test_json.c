@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/json_gen.h"
 
 static value *parsed(struct arena *a, const char *text)

@@ -1,8 +1,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
-#include "data/json_slice.h"
+#include "data/value/json.h"
+#include "data/value/json_slice.h"
 #include "tests/test.h"
 
 /* The pieces, each as "key=value;", or the error's message. */

@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "data/json.h"
-#include "data/jsonrpc.h"
+#include "data/message/jsonrpc.h"
+#include "data/value/json.h"
 
 static value *parsed(struct arena *a, str text)
 {

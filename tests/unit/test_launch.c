@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
-#include "data/toml.h"
+#include "data/value/json.h"
+#include "data/value/toml.h"
 
 static struct arena arena;
 

@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "data/ndjson.h"
+#include "data/message/ndjson.h"
 #include "tests/rng.h"
 
 /* Feeds in pieces of random size and joins the lines with '|'. */

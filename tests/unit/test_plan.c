@@ -7,7 +7,7 @@
 #include "core/model/limits.h"
 #include "core/plan/plan.h"
 #include "core/policy/policy.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static value *parse(struct arena *a, const char *text)
 {

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "core/plan/plan_members.h"
 #include "core/prompt/planner.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
 TEST_MAIN

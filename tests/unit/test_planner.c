@@ -2,10 +2,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/sha256.h"
 #include "base/str.h"
 #include "core/prompt/planner.h"
-#include "data/json.h"
+#include "data/id/sha256.h"
+#include "data/value/json.h"
 
 TEST_MAIN
 

@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/test.h"
 
 #define TRUSTED                                                                             \

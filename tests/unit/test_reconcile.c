@@ -4,7 +4,7 @@
 #include "core/capacity/slots.h"
 #include "core/model/limits.h"
 #include "core/prompt/prompt.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
 #define HARVESTED "'head': 'h', 'tree': 't', 'commits': 1, 'files_changed': 2"

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/model/model.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/rng.h"
 
 static const struct {

@@ -2,7 +2,7 @@
 
 #include "base/vec.h"
 #include "core/life/ladder.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
 /* T1 runs, and falls silent for so long that it is stalled; somebody looked. */

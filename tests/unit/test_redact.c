@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "core/decide/decide.h"
 #include "core/text/redact.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/rng.h"
 #include "tests/unit/core_fixture.h"
 

@@ -5,7 +5,7 @@
 #include "core/plan/plan_make.h"
 #include "core/plan/plan_replan.h"
 #include "core/state/snapshot.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
 #define T(id, more) "{'id': '" id "', 'name': 'task " id "', 'acceptance': ['x']" more "}"

@@ -1,8 +1,8 @@
 /* Names that no commit may bring, however they are written. */
 #include "tests/test.h"
 
-#include "base/repo_name.h"
 #include "base/str.h"
+#include "data/id/repo_name.h"
 
 TEST_MAIN
 

@@ -6,9 +6,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
-#include "data/toml.h"
+#include "data/value/json.h"
 #include "data/value/schema.h"
+#include "data/value/toml.h"
 
 /* JSON with ' for ", so that schemas can be read here. */
 static value *json(struct arena *a, const char *text)

@@ -4,7 +4,7 @@
 
 #include "core/config/config.h"
 #include "core/policy/scope.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
 static struct arena arena;

@@ -5,7 +5,7 @@
 #include "core/state/dependants.h"
 #include "core/state/snapshot.h"
 #include "core/view/view.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
 TEST_MAIN

@@ -2,8 +2,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/sha256.h"
 #include "base/str.h"
+#include "data/id/sha256.h"
 #include "tests/rng.h"
 
 /* FIPS 180-4's examples and others whose sums sha256sum gives. */

@@ -3,7 +3,7 @@
 #include "base/vec.h"
 #include "core/model/limits.h"
 #include "core/state/snapshot.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
 static struct state *read_back(str bytes)

@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "data/sse.h"
+#include "data/message/sse.h"
 #include "tests/rng.h"
 
 /* Feeds in pieces and writes what comes out as "id/event/data|". */

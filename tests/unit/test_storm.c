@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "core/capacity/budget.h"
 #include "core/state/snapshot.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/next_step.h"
 #include "tests/unit/core_fixture.h"
 

@@ -9,9 +9,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "data/coverage.h"
-#include "data/testsum.h"
-#include "data/xmlscan.h"
+#include "data/report/coverage.h"
+#include "data/report/testsum.h"
+#include "data/report/xmlscan.h"
 #include "tests/test.h"
 
 static str capture(struct arena *a, const char *name)

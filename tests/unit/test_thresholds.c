@@ -6,7 +6,7 @@
 #include "core/config/config.h"
 #include "core/model/model.h"
 #include "core/policy/policy.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static int merge(struct oversight *o, const char *json, struct ov_err *err)
 {

@@ -4,8 +4,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
-#include "data/toml.h"
+#include "data/value/json.h"
+#include "data/value/toml.h"
 
 /* What a document reads as, in JSON; real numbers and dates are looked at in tests of their own. */
 static const struct {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "base/ulid.h"
+#include "data/id/ulid.h"
 #include "tests/rng.h"
 
 TEST(known_ids)

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "core/life/update.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/rng.h"
 
 /* Texts of this file have ' for ", which spares the backslashes. */

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "core/life/update_pace.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/rng.h"
 
 /* One run that writes blocks, and what it is worth in events. */

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/value.h"
+#include "data/value/value.h"
 #include "tests/json_gen.h"
 
 TEST(building_and_reading)

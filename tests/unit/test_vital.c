@@ -3,8 +3,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "data/json.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
+#include "data/value/json.h"
 
 #define INSTANCE "0123456789abcdef"
 

@@ -3,7 +3,7 @@
 #include "base/vec.h"
 #include "core/explain/explain_state.h"
 #include "core/view/view.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
 static const struct policy_agent listening[] = {

@@ -12,7 +12,7 @@
 #include "core/decide/emit.h"
 #include "core/intervene/aftermath.h"
 #include "core/prompt/handoff.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 /* What the batch says of a node: the newest event of each kind. */
 struct note {

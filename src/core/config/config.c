@@ -6,7 +6,7 @@
 #include "core/config/config_impl.h"
 #include "core/model/limits.h"
 #include "core/policy/scope.h"
-#include "data/toml.h"
+#include "data/value/toml.h"
 
 enum {
 	MAX_BYTES = 1024 * 1024, /* of the file */

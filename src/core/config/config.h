@@ -15,7 +15,7 @@
 #include "core/config/config_watch.h"
 #include "core/policy/policy.h"
 #include "core/policy/price.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 enum planner_provider { PROVIDER_NONE, PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_COMMAND };
 

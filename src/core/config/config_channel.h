@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/ov.h"
 #include "core/policy/policy.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 struct config;
 

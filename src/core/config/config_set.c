@@ -2,7 +2,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/config/config_impl.h"
-#include "data/toml.h"
+#include "data/value/toml.h"
 
 static const struct option *find_option(str key)
 {

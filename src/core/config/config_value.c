@@ -3,8 +3,8 @@
 #include "base/str.h"
 #include "core/config/config_impl.h"
 #include "core/model/limits.h"
-#include "data/json.h"
-#include "data/toml.h"
+#include "data/value/json.h"
+#include "data/value/toml.h"
 
 enum { MAX_ENV = 256 };
 #define MICROUSD 1000000

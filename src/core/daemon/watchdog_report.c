@@ -3,7 +3,7 @@
 #include "base/str.h"
 #include "core/decide/emit.h"
 #include "core/model/watchdog.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
 
 /* By what was decided just now, which the state does not know yet. */
 static bool is_emitted(const struct decide_ctx *cx, size_t from, str watch, int64_t n)

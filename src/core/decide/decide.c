@@ -3,7 +3,6 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "base/ulid.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "core/capacity/budget.h"
@@ -15,6 +14,7 @@
 #include "core/model/limits.h"
 #include "core/text/redact.h"
 #include "core/worker/worker.h"
+#include "data/id/ulid.h"
 
 struct subject about_goal(const struct goal *g)
 {

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/decide/emit.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 bool session_resumes(const struct policy *p, const struct assignment *as)
 {

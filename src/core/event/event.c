@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/event/event_impl.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static const struct {
 	const char *name, *help;

@@ -6,7 +6,7 @@
  * generated from the same tables.
  */
 #include "base/ov.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 #define EVENTS(X)                                                                                  \
 	X(EV_DAEMON_STARTED, "daemon.started", "A daemon took the store over and began to work.")  \

@@ -17,7 +17,7 @@
 #include "core/text/last_lines.h"
 #include "core/tick/conflict.h"
 #include "core/view/view.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum { SHOWN = 300 }; /* bytes of a report */
 

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/view/view.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 /*
  * Names that are more than their snake_case in camelCase. Without a noun: in every record; empty: it

@@ -15,7 +15,7 @@
 #include "core/plan/pool.h"
 #include "core/text/redact.h"
 #include "core/work/standing.h"
-#include "data/vital.h"
+#include "data/message/vital.h"
 
 enum { SHOWN_BYTES = 2000, LINE_BYTES = 200 }; /* of an answer that a person has to judge */
 

@@ -8,7 +8,7 @@
 #include "core/life/update.h"
 #include "core/model/limits.h"
 #include "core/prompt/prompt.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 str dispatch_say(struct decide_ctx *cx, const struct assignment *as, const char *purpose, str text,
 		str say)

@@ -7,7 +7,6 @@
 #include "agent/said_limit.h"
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/sha256.h"
 #include "base/str.h"
 #include "core/decide/emit.h"
 #include "core/decide/session.h"
@@ -16,6 +15,7 @@
 #include "core/model/limits.h"
 #include "core/text/last_lines.h"
 #include "core/text/redact.h"
+#include "data/id/sha256.h"
 
 const struct trouble_rule trouble_rules[TROUBLE_COUNT] = {
 	[TROUBLE_RATE_LIMITED] = { .limit = BLOCK_RATE_LIMITED,

@@ -6,7 +6,7 @@
 #include "core/capacity/accept_queue.h"
 #include "core/fold/apply_impl.h"
 #include "core/model/limits.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 int apply_escalation_opened(struct state *s, const struct event *e, struct ov_err *err)
 {

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "core/decide/emit.h"
 #include "core/model/limits.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static const char *const priorities[] = { "urgent", "high", "normal", "low", "background" };
 #define AMOUNT_MAX ((int64_t)1000 * 1000 * 1000 * 1000 * 1000)

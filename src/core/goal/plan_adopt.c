@@ -10,7 +10,7 @@
 #include "core/plan/plan_make.h"
 #include "core/plan/plan_members.h"
 #include "core/plan/plan_replan.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 /* One plan on its way to become the goal's. */
 struct adoption {

@@ -10,7 +10,7 @@
 #include "core/oversight/detect.h"
 #include "core/oversight/iteration.h"
 #include "core/oversight/repetition.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 /* One run under review. */
 struct review {

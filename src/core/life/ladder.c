@@ -7,7 +7,7 @@
 #include "core/life/liveness.h"
 #include "core/prompt/prompt.h"
 #include "core/state/habit.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static ov_time doubling(ov_time base, ov_time max, int64_t n)
 {

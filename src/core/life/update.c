@@ -2,11 +2,11 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/sha256.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/model/limits.h"
-#include "data/json.h"
+#include "data/id/sha256.h"
+#include "data/value/json.h"
 
 static const char top_key[] = "overseerUpdate";
 

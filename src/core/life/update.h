@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/ov.h"
 #include "core/model/transition.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 enum {
 	UPDATE_WINDOW = 64 * 1024, /* bytes of one block, and so the memory of a scan */

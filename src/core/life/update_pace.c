@@ -1,7 +1,7 @@
 #include "core/life/update_pace.h"
 
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum {
 	FULL_MS = UPDATE_BURST * UPDATE_EVERY_MS,

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "core/model/transition.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 #define AT(record, f, type) ((type *)(void *)((char *)(record) + (f)->offset))
 #define CAT(record, f, type) ((const type *)(const void *)((const char *)(record) + (f)->offset))

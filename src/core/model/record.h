@@ -5,7 +5,7 @@
  * record owns. Texts in a record are heap copies that it owns; change them with record_set_*.
  */
 #include "base/ov.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 struct status_table;
 

@@ -9,7 +9,7 @@
  */
 #include "base/ov.h"
 #include "core/model/transition.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 /*
  * Upper ends of the buckets in seconds: a minute, then four to each doubling. Shorter ones were tried

@@ -11,7 +11,7 @@
 #include "core/model/limits.h"
 #include "core/model/model_oversight.h"
 #include "core/policy/oversight_policy.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 /* What was used up of what was expected; an estimate of 0: none is known. */
 struct consumption {

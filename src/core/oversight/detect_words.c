@@ -2,10 +2,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/duration.h"
-#include "base/sha256.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/oversight/detect.h"
+#include "data/id/sha256.h"
 
 enum {
 	SHOWN_ITERATIONS = 3, /* in evidence */

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "core/oversight/iteration.h"
 #include "core/text/signature.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum { TEXT_MAX = 64 * 1024, LIST_MAX = 10000 };
 

@@ -8,7 +8,7 @@
 #include "core/model/limits.h"
 #include "core/text/last_lines.h"
 #include "core/text/signature.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum {
 	SAID_LIST = 16,   /* learnings and blockers: so many, */

@@ -8,7 +8,7 @@
 #include "base/ov.h"
 #include "base/vec.h"
 #include "core/model/transition.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 struct goal;
 struct policy;

@@ -6,7 +6,7 @@
  */
 #include "base/ov.h"
 #include "core/model/transition.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 enum plan_change_kind { PLAN_KEPT, PLAN_ADDED, PLAN_CHANGED, PLAN_REMOVED };
 

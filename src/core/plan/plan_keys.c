@@ -8,7 +8,7 @@
 #include "core/policy/scope.h"
 #include "core/state/state.h"
 #include "core/text/redact.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 #define TOP PLAN_AT_TOP
 #define GOAL PLAN_AT_GOAL

@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "core/model/limits.h"
 #include "core/plan/plan_members.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 #define MEMBER(key, type, name)                        \
 	{                                              \

@@ -7,7 +7,7 @@
  */
 #include "base/ov.h"
 #include "core/model/transition.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 struct goal;
 struct node;

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 const char *scope_entry_problem(str entry)
 {

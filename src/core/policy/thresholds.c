@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "core/model/model.h"
 #include "core/policy/policy.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 #define NAME(sym, name) name,
 static const char *const preset_names[] = { PRESETS(NAME) };

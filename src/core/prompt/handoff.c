@@ -7,7 +7,7 @@
 #include "core/life/update.h"
 #include "core/model/limits.h"
 #include "core/text/redact.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 /* Secrets go before a text is cut: half of one is not recognised any more. */
 static str bounded(struct arena *a, str s, size_t max)

@@ -3,10 +3,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/sha256.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "data/json.h"
+#include "data/id/sha256.h"
+#include "data/value/json.h"
 
 enum { MAX_VARS = 12 };
 

@@ -15,7 +15,7 @@
 #include "base/ov.h"
 #include "core/plan/plan.h"
 #include "core/text/template.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 enum planner_purpose { PLANNER_CREATE, PLANNER_SPLIT, PLANNER_DIAGNOSE, PLANNER_PURPOSES };
 

@@ -2,12 +2,12 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/sha256.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/decide/session.h"
 #include "core/model/limits.h"
 #include "core/prompt/handoff.h"
+#include "data/id/sha256.h"
 
 static void section(struct buf *b, const char *title, str s)
 {

@@ -11,7 +11,7 @@
 #include "core/life/ladder.h"
 #include "core/life/liveness.h"
 #include "core/prompt/prompt.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 void episode_open(struct decide_ctx *cx, const struct assignment *as, str reason,
 		const value *evidence)

@@ -5,7 +5,7 @@
  */
 #include "base/arena.h"
 #include "base/ov.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 /* Each row has an arena of its own, so that a dropped one is gone. */
 struct report_row {

@@ -6,7 +6,7 @@
  */
 #include "core/event/event.h"
 #include "core/state/state.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 struct report_tasks;
 struct report_tasks *report_tasks_new(void);

@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 /* Fewer than these say nothing. */
 enum { MANY_LOGGED = 5, OFTEN_STOPPED = 3, SOME = 2 };

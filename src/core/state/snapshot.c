@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/state/habit.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static void put_list(struct arena *a, value *doc, const char *key, const struct list *head,
 		size_t link_offset, const struct record_type *t)

@@ -9,7 +9,7 @@
 #include "base/ov.h"
 #include "core/event/event.h"
 #include "core/state/state.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 /* The day of a local moment, counted from 1970-01-01. */
 int64_t usage_day(ov_time local);

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/model/limits.h"
-#include "data/terminal.h"
+#include "data/report/terminal.h"
 
 /* A line that was written over shows its last version, as on a terminal. */
 static str written_over(str line)

@@ -9,7 +9,7 @@
  * grows with the length of the text and nothing else. Redacting twice is redacting once.
  */
 #include "base/ov.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 struct redact_kind {
 	const char *name;  /* as in "[redacted: NAME]" */

@@ -6,7 +6,7 @@
  */
 #include "base/ov.h"
 #include "core/state/state.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 enum { RADAR_FILES = 20 }; /* named of one conflict */
 

@@ -8,7 +8,7 @@
 #include "core/model/silence.h"
 #include "core/policy/policy.h"
 #include "core/state/state.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 #define DECISIONS(X)                                                             \
 	X(DEC_QUEUE, "queue", "its dependencies are met")                        \

@@ -2,7 +2,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/view/view.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 enum { LOOPS_SHOWN = 100 };
 

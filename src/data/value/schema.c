@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "data/json.h"
+#include "data/value/json.h"
 #include "data/value/schema_impl.h"
 
 enum {

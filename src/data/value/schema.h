@@ -9,7 +9,7 @@
  * compiled schema lives in the arena it was compiled into and borrows nothing of the document.
  */
 #include "base/ov.h"
-#include "data/value.h"
+#include "data/value/value.h"
 
 struct schema;
 

@@ -6,8 +6,8 @@
  */
 #include "base/buf.h"
 #include "base/ov.h"
-#include "data/value.h"
 #include "data/value/schema.h"
+#include "data/value/value.h"
 
 enum {
 	/* Schemas applied to one and the same value, one inside the other or by $ref. */

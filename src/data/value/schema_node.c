@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "base/utf8.h"
-#include "data/json.h"
+#include "data/value/json.h"
 
 static bool is_plain(str key)
 {
