@@ -19,7 +19,7 @@ from pathlib import Path
 from includes import COMMON, edges, includes, names_in_uses, room_of, sources
 
 # Layers that are not divided into rooms yet: only the older rules hold there.
-NOT_YET = {"agent", "app", "cli", "core", "drive", "sys", "watch"}
+NOT_YET = {"agent", "app", "cli", "core", "drive"}
 
 # layer -> (layers that it may use, single rooms and headers of other layers)
 RULES = {
@@ -35,8 +35,8 @@ RULES = {
     "shim": (["base"], []),
     # Without a loop: the watchdog is small, and must live when everything else is ill.
     "watch": (["base", "data"],
-              ["sys/file.h", "sys/clock.h", "sys/proc.h", "sys/rand.h", "sys/git_env.h"]),
-    "cli": (["base", "data", "agent", "core"], ["sys/file.h", "sys/clock.h", "sys/owner.h", "sys/userns.h", "watch/remedy.h", "watch/spec.h"]),
+              ["sys/file", "sys/host", "sys/proc"]),
+    "cli": (["base", "data", "agent", "core"], ["sys/file", "sys/host", "watch/guard/spec.h", "watch/remedy/remedy.h"]),
 }
 MAX_LINES = {".c": 600, ".h": 200}
 MAX_FILES = 25

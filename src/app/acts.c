@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { PIECE = 64 * 1024, FILE_READ_MAX = 4 * ACTS_BYTES };
 

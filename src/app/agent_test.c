@@ -14,11 +14,11 @@
 #include "base/str.h"
 #include "data/value/json.h"
 #include "drive/tmux.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/loop.h"
-#include "sys/owner.h"
-#include "sys/rand.h"
+#include "sys/file/file.h"
+#include "sys/file/owner.h"
+#include "sys/host/clock.h"
+#include "sys/host/rand.h"
+#include "sys/loop/loop.h"
 
 enum {
 	RUN_MS = 5 * 60 * 1000, /* of one run */

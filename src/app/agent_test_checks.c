@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/decide/session.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define MADE "overseer-test.txt"
 #define RESUMED "overseer-resumed.txt"

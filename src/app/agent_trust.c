@@ -7,7 +7,7 @@
 #include "app/sandbox_home.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { FILE_MAX = 64 << 20 };
 

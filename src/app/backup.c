@@ -9,10 +9,10 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/config/config.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/inject.h"
-#include "sys/rand.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
+#include "sys/host/inject.h"
+#include "sys/host/rand.h"
 
 enum { DIR_MAX = 100000 };
 

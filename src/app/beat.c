@@ -13,9 +13,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "data/value/json.h"
-#include "sys/file.h"
-#include "sys/loop.h"
-#include "sys/proc.h"
+#include "sys/file/file.h"
+#include "sys/loop/loop.h"
+#include "sys/proc/proc.h"
 
 enum { EVERY_MS = 5000 };
 

@@ -9,7 +9,7 @@
  */
 #include "base/ov.h"
 #include "data/message/vital.h"
-#include "sys/notify.h"
+#include "sys/loop/notify.h"
 
 struct beat;
 struct loop;

@@ -11,9 +11,9 @@
 #include "base/str.h"
 #include "drive/git.h"
 #include "drive/run.h"
-#include "sys/file.h"
-#include "sys/peer.h"
-#include "sys/sockowner.h"
+#include "sys/file/file.h"
+#include "sys/proc/peer.h"
+#include "sys/proc/sockowner.h"
 
 enum { LOG_EVERY_US = 60 * 1000 * 1000 };
 

@@ -8,7 +8,7 @@
 #include "app/ops.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 /* Available memory in bytes, or -1 when it cannot be read: unknown holds nothing up. */
 static int64_t memory_available(void)

@@ -12,8 +12,8 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "drive/git.h"
-#include "sys/file.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/loop/loop.h"
 
 /*
  * What happens together is one change. A checkout that changes all the time is looked at less and less

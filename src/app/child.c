@@ -13,9 +13,9 @@
 #include "core/event/event.h"
 #include "data/message/jsonrpc.h"
 #include "data/value/json.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/job.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
+#include "sys/loop/job.h"
 
 enum { CHILDREN_MAX = 4, CHILD_MS = 60 * 60 * 1000, ANSWER_MAX = 4 * 1024 * 1024 };
 

@@ -11,9 +11,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/cgroup.h"
-#include "sys/file.h"
-#include "sys/proc.h"
+#include "sys/file/file.h"
+#include "sys/proc/cgroup.h"
+#include "sys/proc/proc.h"
 
 enum { GROUPS_MAX = 65536, TRY_MS = 5000 };
 

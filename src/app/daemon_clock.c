@@ -3,8 +3,8 @@
 #include "app/log.h"
 #include "base/str.h"
 #include "core/model/watchdog.h"
-#include "sys/clock.h"
-#include "sys/proc.h"
+#include "sys/host/clock.h"
+#include "sys/proc/proc.h"
 
 /*
  * Before anything else is done by the new time. What the loop read may be of moments that lie apart, when

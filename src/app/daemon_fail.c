@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "core/event/event.h"
 #include "core/state/state.h"
-#include "sys/inject.h"
+#include "sys/host/inject.h"
 
 void daemon_fail(struct daemon *d, const struct daemon_failure *f)
 {

@@ -9,7 +9,7 @@
 #include "app/log.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static void mark(struct file_mark *m, const char *path)
 {

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/ov.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 
 struct daemon;
 

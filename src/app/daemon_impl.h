@@ -15,8 +15,8 @@
 #include "net/httpd.h"
 #include "net/rpcd.h"
 #include "net/ssehub.h"
-#include "sys/loop.h"
-#include "sys/notify.h"
+#include "sys/loop/loop.h"
+#include "sys/loop/notify.h"
 
 struct daemon {
 	struct daemon_options own; /* as it was started; `auto start` may add to them */

@@ -11,9 +11,9 @@
 #include "app/log.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/rand.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
+#include "sys/host/rand.h"
 
 enum {
 	SETTLE_MS = 300, /* who removes a folder may not have finished, and would remove ours, too */

@@ -12,8 +12,8 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "store/store_trace.h"
-#include "sys/file.h"
-#include "sys/rand.h"
+#include "sys/file/file.h"
+#include "sys/host/rand.h"
 
 enum { RUNS_MAX = 10 * 1000 * 1000, ARCHIVE_PAUSE_MS = 20 };
 

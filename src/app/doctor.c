@@ -7,10 +7,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/file.h"
-#include "sys/job.h"
-#include "sys/loop.h"
-#include "sys/rand.h"
+#include "sys/file/file.h"
+#include "sys/host/rand.h"
+#include "sys/loop/job.h"
+#include "sys/loop/loop.h"
 
 enum { PROGRAM_MS = 60 * 1000 };
 

@@ -12,9 +12,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "drive/git.h"
-#include "sys/cgroup.h"
-#include "sys/file.h"
-#include "sys/userns.h"
+#include "sys/file/file.h"
+#include "sys/host/userns.h"
+#include "sys/proc/cgroup.h"
 
 /* Whether a limit can be kept, and whether anybody wants it. */
 static void say_limit(struct doctor *d, const char *dir, const char *controller, bool wanted)

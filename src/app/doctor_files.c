@@ -11,9 +11,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/event/event.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/owner.h"
+#include "sys/file/file.h"
+#include "sys/file/owner.h"
+#include "sys/host/clock.h"
 
 enum {
 	PAGE = 4096,

@@ -11,8 +11,8 @@
 #include "base/str.h"
 #include "core/state/snapshot.h"
 #include "data/value/json.h"
-#include "sys/file.h"
-#include "sys/rand.h"
+#include "sys/file/file.h"
+#include "sys/host/rand.h"
 
 enum { REGISTRATION_MAX = 64 * 1024, DIR_MAX = 100000 };
 

@@ -19,10 +19,10 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "data/message/ndjson.h"
-#include "sys/file.h"
-#include "sys/follow.h"
-#include "sys/inject.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/host/inject.h"
+#include "sys/loop/follow.h"
+#include "sys/loop/loop.h"
 
 struct driver_run {
 	struct loop *loop;

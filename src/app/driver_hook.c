@@ -11,9 +11,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "data/message/ndjson.h"
-#include "sys/file.h"
-#include "sys/follow.h"
-#include "sys/inject.h"
+#include "sys/file/file.h"
+#include "sys/host/inject.h"
+#include "sys/loop/follow.h"
 
 #define TAKEN HOOK_NEXT "."
 

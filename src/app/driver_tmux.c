@@ -16,9 +16,9 @@
 #include "base/str.h"
 #include "core/model/limits.h"
 #include "drive/tmux_wire.h"
-#include "sys/file.h"
-#include "sys/inject.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/host/inject.h"
+#include "sys/loop/loop.h"
 
 enum {
 	WIDTH = 160,

@@ -6,7 +6,7 @@
 #include "app/transcript.h"
 #include "app/typist.h"
 #include "base/str.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 
 static void tell(struct driver_run *d, const struct fact *f)
 {

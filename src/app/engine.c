@@ -10,7 +10,7 @@
 #include "core/fold/apply.h"
 #include "core/state/snapshot.h"
 #include "data/value/json.h"
-#include "sys/inject.h"
+#include "sys/host/inject.h"
 
 enum {
 	RETRY_MS = 1000, /* after a failed transaction, doubling to: */

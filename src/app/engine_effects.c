@@ -2,7 +2,7 @@
 #include "app/engine_impl.h"
 
 #include "base/list.h"
-#include "sys/inject.h"
+#include "sys/host/inject.h"
 
 /* Longer than most take; asking again for one that is under way costs nothing. */
 enum { AGAIN_MS = 15 * OV_MINUTE };

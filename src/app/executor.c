@@ -24,10 +24,10 @@
 #include "base/utf8.h"
 #include "drive/git.h"
 #include "drive/tmux.h"
-#include "sys/file.h"
-#include "sys/inject.h"
-#include "sys/job.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/host/inject.h"
+#include "sys/loop/job.h"
+#include "sys/loop/loop.h"
 
 /* What was seen may change what is to be done. */
 static void looked(void *user, str run_id)

@@ -5,7 +5,7 @@
 #include "core/config/config.h"
 #include "data/report/coverage.h"
 #include "data/report/testsum.h"
-#include "sys/beneath.h"
+#include "sys/file/beneath.h"
 
 /* Of one report, and of all of a kind: they are read in one go, and the loop waits for it. */
 enum { REPORT_MAX = 4 << 20, REPORTS_MAX = 8 << 20 };

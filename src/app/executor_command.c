@@ -17,10 +17,10 @@
 #include "core/config/command_env.h"
 #include "core/text/redact.h"
 #include "drive/git.h"
-#include "sys/clock.h"
-#include "sys/inject.h"
-#include "sys/job.h"
-#include "sys/proc.h"
+#include "sys/host/clock.h"
+#include "sys/host/inject.h"
+#include "sys/loop/job.h"
+#include "sys/proc/proc.h"
 
 /* In the environment of such a command and of all that it starts: the effect's id. */
 #define COMMAND_ENV "OVERSEER_CHECK"

@@ -16,9 +16,9 @@
 #include "core/policy/price.h"
 #include "core/text/redact.h"
 #include "data/value/json.h"
-#include "sys/file.h"
-#include "sys/inject.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/host/inject.h"
+#include "sys/loop/loop.h"
 
 enum { ERRORS_READ = 256 * 1024, ERRORS_TOLD = 2000, SESSIONS_MAX = 32 };
 

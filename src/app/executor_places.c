@@ -8,11 +8,11 @@
 #include "core/state/state.h"
 #include "drive/git.h"
 #include "drive/run.h"
-#include "sys/cgroup.h"
-#include "sys/job.h"
-#include "sys/loop.h"
-#include "sys/peer.h"
-#include "sys/proc.h"
+#include "sys/loop/job.h"
+#include "sys/loop/loop.h"
+#include "sys/proc/cgroup.h"
+#include "sys/proc/peer.h"
+#include "sys/proc/proc.h"
 
 /*
  * Calls that were made before the end of a run are found after it, when the loop comes to them. They

@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "core/state/state.h"
 #include "drive/git.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 /* Who works there; NULL: nobody, or it is no worker's. */
 static const struct config_agent *agent_at(const struct executor *x, struct arena *a, str path)

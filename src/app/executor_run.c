@@ -20,9 +20,9 @@
 #include "core/policy/scope.h"
 #include "drive/git.h"
 #include "drive/run.h"
-#include "sys/inject.h"
-#include "sys/loop.h"
-#include "sys/proc.h"
+#include "sys/host/inject.h"
+#include "sys/loop/loop.h"
+#include "sys/proc/proc.h"
 
 enum { ADOPT_AGAIN_MS = 5000 };
 

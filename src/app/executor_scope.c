@@ -19,7 +19,7 @@
 #include "core/event/event.h"
 #include "core/policy/scope.h"
 #include "core/state/state.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 /*
  * In place, since the file may be mounted into a sandbox, and by one write with blanks up to its former

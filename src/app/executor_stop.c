@@ -13,8 +13,8 @@
 #include "base/str.h"
 #include "drive/git.h"
 #include "drive/run.h"
-#include "sys/inject.h"
-#include "sys/loop.h"
+#include "sys/host/inject.h"
+#include "sys/loop/loop.h"
 
 /* A run that is to be stopped may be doing harm: it does not go on for longer than this. */
 enum { RESCUE_MS = 20 * OV_SECOND };

@@ -14,8 +14,8 @@
 #include "base/str.h"
 #include "core/export/portable.h"
 #include "data/value/json.h"
-#include "sys/file.h"
-#include "sys/rand.h"
+#include "sys/file/file.h"
+#include "sys/host/rand.h"
 
 enum { PAGE = 1000 };
 

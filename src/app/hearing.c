@@ -5,8 +5,8 @@
 #include "base/str.h"
 #include "core/model/limits.h"
 #include "drive/run.h"
-#include "sys/file.h"
-#include "sys/inject.h"
+#include "sys/file/file.h"
+#include "sys/host/inject.h"
 
 enum { INSTRUCTION_MAX = 4 << 20 };
 

@@ -8,9 +8,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "data/value/json.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/proc.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
+#include "sys/proc/proc.h"
 
 enum { REGISTRATION_MAX = 64 * 1024, WAIT_US = 2000000, PAUSE_NS = 10000000 };
 

@@ -11,9 +11,9 @@
 #include "base/str.h"
 #include "core/state/state.h"
 #include "data/id/ulid.h"
-#include "sys/file.h"
-#include "sys/job.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/loop/job.h"
+#include "sys/loop/loop.h"
 
 #define PREFIX "A_"
 

@@ -13,9 +13,9 @@
 #include "data/id/sha256.h"
 #include "data/value/json.h"
 #include "net/rpchttp.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/rand.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
+#include "sys/host/rand.h"
 #include "version.h"
 
 enum { TOKEN_BYTES = 32 };

@@ -23,8 +23,8 @@
 #include "core/fold/apply.h"
 #include "data/value/json.h"
 #include "data/value/json_slice.h"
-#include "sys/file.h"
-#include "sys/rand.h"
+#include "sys/file/file.h"
+#include "sys/host/rand.h"
 
 enum { GROUP = 1000 }; /* events of one transaction */
 

@@ -16,8 +16,8 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/text/redact.h"
-#include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
 
 struct journal {
 	char *dir;

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "drive/run_lost.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 
 /* After the sweep before it. */
 static const int again_ms[] = { 100, 1000, 5000, 30000 };

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/duration.h"
-#include "sys/clock.h"
+#include "sys/host/clock.h"
 
 /* One write per line, so that lines of several processes do not mix. */
 static void _printf_(2, 0) log_line(const char *level, const char *fmt, va_list ap)

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 #include "version.h"
 
 static const char usage[] =

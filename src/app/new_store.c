@@ -4,9 +4,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/file.h"
-#include "sys/inject.h"
-#include "sys/rand.h"
+#include "sys/file/file.h"
+#include "sys/host/inject.h"
+#include "sys/host/rand.h"
 
 static const char *beside(struct new_store *n, const char *path, const char *suffix)
 {

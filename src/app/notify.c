@@ -9,10 +9,10 @@
 #include "base/utf8.h"
 #include "core/config/command_env.h"
 #include "core/text/redact.h"
-#include "sys/bus.h"
-#include "sys/file.h"
-#include "sys/job.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/loop/bus.h"
+#include "sys/loop/job.h"
+#include "sys/loop/loop.h"
 
 enum { SECRET_BYTES = 8 * 1024, ERROR_BYTES = 500, TELLING_BYTES = 8 };
 

@@ -3,7 +3,7 @@
 
 #include "base/str.h"
 #include "base/utf8.h"
-#include "sys/bus.h"
+#include "sys/loop/bus.h"
 
 enum { REASON_BYTES = 400, FACT_BYTES = 200 };
 

@@ -3,7 +3,7 @@
 
 #include "base/str.h"
 #include "data/value/json.h"
-#include "sys/job.h"
+#include "sys/loop/job.h"
 
 enum { OUTPUT_BYTES = 4096, SAID_BYTES = 300 };
 

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "data/value/json.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 
 /* The longest answer is a page of issues, each as long as its service lets it be. */
 enum { RESPONSE_MAX = 16 * 1024 * 1024, SAID_BYTES = 200, RETRY_AFTER_MAX_S = 24 * 60 * 60 };

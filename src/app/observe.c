@@ -14,9 +14,9 @@
 #include "core/model/silence.h"
 #include "drive/git.h"
 #include "drive/run.h"
-#include "sys/clock.h"
-#include "sys/loop.h"
-#include "sys/proc_usage.h"
+#include "sys/host/clock.h"
+#include "sys/loop/loop.h"
+#include "sys/proc/proc_usage.h"
 
 enum {
 	LOOKS_AT_ONCE = 4,

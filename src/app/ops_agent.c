@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "core/model/transition.h"
 #include "core/view/view.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 /* As a run of it would be looked for. */
 static const char *program_of(struct arena *a, const struct config_agent *agent)

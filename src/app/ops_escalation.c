@@ -8,8 +8,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/loop.h"
-#include "sys/rand.h"
+#include "sys/host/rand.h"
+#include "sys/loop/loop.h"
 
 struct trial {
 	struct arena *a;

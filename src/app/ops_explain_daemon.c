@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "core/explain/explain_state.h"
 #include "core/model/watchdog.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 #include "version.h"
 
 enum { FACTS_SHOWN = 50, HEALTH_READ_MAX = 2 * HEALTH_BYTES };

@@ -7,8 +7,8 @@
 #include "base/moment.h"
 #include "base/str.h"
 #include "core/view/view.h"
-#include "sys/clock.h"
-#include "sys/rand.h"
+#include "sys/host/clock.h"
+#include "sys/host/rand.h"
 
 int op_moment(struct op_ctx *cx, const char *what, str text, ov_time *ret, struct ov_err *err)
 {

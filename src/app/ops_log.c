@@ -14,8 +14,8 @@
 #include "core/event/event.h"
 #include "core/view/view.h"
 #include "data/report/terminal.h"
-#include "sys/file.h"
-#include "sys/sparse.h"
+#include "sys/file/file.h"
+#include "sys/file/sparse.h"
 
 enum { EVENTS_DEFAULT = 100, EVENTS_PAGE = 1000, EVENTS_SCAN = 200000, LOG_DEFAULT = 64 * 1024 };
 

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "core/event/event.h"
 #include "core/report/report.h"
-#include "sys/rand.h"
+#include "sys/host/rand.h"
 
 enum { PAGE = 1000 };
 

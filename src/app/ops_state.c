@@ -13,7 +13,7 @@
 #include "core/event/event.h"
 #include "core/tick/conflict.h"
 #include "core/view/view.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 #include "version.h"
 
 static value *daemon_view(struct op_ctx *cx)

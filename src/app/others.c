@@ -5,10 +5,10 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "sys/file.h"
-#include "sys/peer.h"
-#include "sys/proc.h"
-#include "sys/proc_usage.h"
+#include "sys/file/file.h"
+#include "sys/proc/peer.h"
+#include "sys/proc/proc.h"
+#include "sys/proc/proc_usage.h"
 
 #define DAEMON "overseerd"
 #define SHIM "overseer-run"

@@ -11,8 +11,8 @@
 #include "base/vec.h"
 #include "core/event/event.h"
 #include "drive/git.h"
-#include "sys/file.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/loop/loop.h"
 
 enum {
 	GATHER_MS = 200, /* changes that come together are one walk */

@@ -15,9 +15,9 @@
 #include "data/value/json.h"
 #include "drive/llm.h"
 #include "net/http.h"
-#include "sys/file.h"
-#include "sys/inject.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/host/inject.h"
+#include "sys/loop/loop.h"
 
 enum { TEMPLATE_BYTES = 64 * 1024, DETAIL_BYTES = 2000 };
 

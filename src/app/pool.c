@@ -13,10 +13,10 @@
 #include "core/config/command_env.h"
 #include "core/state/state.h"
 #include "core/work/standing.h"
-#include "sys/file.h"
-#include "sys/inject.h"
-#include "sys/loop.h"
-#include "sys/proc.h"
+#include "sys/file/file.h"
+#include "sys/host/inject.h"
+#include "sys/loop/loop.h"
+#include "sys/proc/proc.h"
 
 #define POOL_ENV "OVERSEER_POOL"
 

@@ -10,9 +10,9 @@
 #include "base/utf8.h"
 #include "core/event/event.h"
 #include "drive/git.h"
-#include "sys/file.h"
-#include "sys/follow.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/loop/follow.h"
+#include "sys/loop/loop.h"
 
 enum { GATHER_MS = 250, PAUSE_MS = 1000, TAIL = 4096, OID_MAX = 64, SEEN_MAX = 20000 };
 enum { FRONT = 2 * (OID_MAX + 1) }; /* of a line of the log: "OLD NEW " */

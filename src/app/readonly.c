@@ -8,9 +8,9 @@
 #include "core/model/limits.h"
 #include "data/message/jsonrpc.h"
 #include "data/value/json.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/rand.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
+#include "sys/host/rand.h"
 
 /* The first line of stdin. */
 static int read_request(struct buf *in, struct ov_err *err)

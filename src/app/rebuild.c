@@ -12,9 +12,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/file.h"
-#include "sys/inject.h"
-#include "sys/rand.h"
+#include "sys/file/file.h"
+#include "sys/host/inject.h"
+#include "sys/host/rand.h"
 
 enum { PAGE = 4096 };
 

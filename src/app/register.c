@@ -7,10 +7,10 @@
 #include "base/str.h"
 #include "data/id/sha256.h"
 #include "data/value/json.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/proc.h"
-#include "sys/rand.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
+#include "sys/host/rand.h"
+#include "sys/proc/proc.h"
 #include "version.h"
 
 void identity_init(struct daemon *d)

@@ -4,7 +4,7 @@
  * files of which kind, the first lines of the README. At most 4 KiB. It is untrusted text.
  */
 #include "base/ov.h"
-#include "sys/job.h"
+#include "sys/loop/job.h"
 
 enum { REPO_CONTEXT_BYTES = 4 * 1024 };
 

@@ -15,7 +15,7 @@
 #include "data/id/ulid.h"
 #include "data/message/vital.h"
 #include "drive/git_ask.h"
-#include "sys/rand.h"
+#include "sys/host/rand.h"
 
 enum { PAGE = 4096, ARGS_MAX = 16, WORDS_MAX = 700 };
 

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "data/value/json.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define NOTE "driver.json"
 

@@ -9,8 +9,8 @@
 #include "base/utf8.h"
 #include "core/text/last_lines.h"
 #include "core/text/redact.h"
-#include "sys/file.h"
-#include "sys/sparse.h"
+#include "sys/file/file.h"
+#include "sys/file/sparse.h"
 
 /* So much of the end of a file that no secret in the last lines is cut in two. */
 enum { TAIL_BYTES = 64 * 1024 };

@@ -9,8 +9,8 @@
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
 
 enum { DIR_MAX = 100000 };
 

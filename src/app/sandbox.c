@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "drive/git.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define NODE_MODULES "/node_modules/"
 

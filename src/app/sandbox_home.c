@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 /* Each mount takes bubblewrap longer than the one before; a fuller home is shown as a whole. */
 enum { ENTRIES_MAX = 300, LIST_MAX = 20 * 1000, COPY_MAX = 64 << 20 };

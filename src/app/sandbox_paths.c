@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static const char *real_path(struct arena *a, const char *path)
 {

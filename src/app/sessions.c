@@ -12,8 +12,8 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "data/value/json.h"
-#include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
 
 #define NOTE "sessions.json"
 

@@ -9,8 +9,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/job.h"
-#include "sys/loop.h"
+#include "sys/loop/job.h"
+#include "sys/loop/loop.h"
 
 enum { GIT_MS = 10000 };
 

@@ -12,10 +12,10 @@
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/beneath.h"
-#include "sys/file.h"
-#include "sys/follow.h"
-#include "sys/loop.h"
+#include "sys/file/beneath.h"
+#include "sys/file/file.h"
+#include "sys/loop/follow.h"
+#include "sys/loop/loop.h"
 
 enum {
 	ID_BYTES = 36, /* of a UUID */

@@ -9,9 +9,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "data/value/json.h"
-#include "sys/file.h"
-#include "sys/follow.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/loop/follow.h"
+#include "sys/loop/loop.h"
 
 #define NOTE "transcript.json" /* {"name", "from", "old"} */
 

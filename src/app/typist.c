@@ -9,9 +9,9 @@
 #include "base/utf8.h"
 #include "drive/tmux.h"
 #include "drive/tmux_wire.h"
-#include "sys/file.h"
-#include "sys/inject.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/host/inject.h"
+#include "sys/loop/loop.h"
 
 #define TYPED "typed"         /* in the run's folder: how often was pasted */
 #define CHOSEN "\xe2\x9d\xaf" /* stands before the answer that Enter would give */

@@ -13,8 +13,8 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/model/watchdog.h"
-#include "sys/file.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/loop/loop.h"
 
 struct watching {
 	struct arena arena; /* paths */

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "data/message/vital.h"
 #include "data/value/json.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { LAST_SHOWN = 5, FILES_MAX = 10000 };
 

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "drive/git.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { LINE_MAX_BYTES = 8192 };
 

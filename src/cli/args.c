@@ -1,7 +1,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "cli/input.h"
-#include "sys/clock.h"
+#include "sys/host/clock.h"
 
 const struct flag global_flags[] = {
 	{ "dir", "DIR", "the store: a .overseer folder, or the folder that has it ($OVERSEER_DIR)",

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "data/value/json.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { FILE_MAX = 1 << 20, SAYS_MAX = 3, NAMES_MAX = 4096 };
 

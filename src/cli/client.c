@@ -19,8 +19,8 @@
 #include "cli/child.h"
 #include "data/message/jsonrpc.h"
 #include "data/value/json.h"
-#include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
 
 enum { ANSWER_MAX = 64 * 1024 * 1024, REGISTRATION_MAX = 64 * 1024, EVENTS_HELD_MAX = 100000 };
 

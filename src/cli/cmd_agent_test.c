@@ -10,7 +10,7 @@
 #include "cli/trust.h"
 #include "core/config/config.h"
 #include "data/value/json.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { CONFIG_MAX = 1024 * 1024, OUTPUT_MAX = 4 * 1024 * 1024, HELPER_MS = 60 * 1000 };
 

@@ -4,7 +4,7 @@
 #include "cli/input.h"
 #include "core/config/config.h"
 #include "data/value/json.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { CONFIG_MAX = 1024 * 1024 };
 

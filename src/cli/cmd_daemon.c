@@ -17,9 +17,9 @@
 #include "core/config/config.h"
 #include "data/message/vital.h"
 #include "data/value/json.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "watch/remedy.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
+#include "watch/remedy/remedy.h"
 
 enum {
 	CONFIG_MAX = 1024 * 1024,

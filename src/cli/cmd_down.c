@@ -9,8 +9,8 @@
 #include "cli/command.h"
 #include "data/message/vital.h"
 #include "data/value/json.h"
-#include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
 
 enum { STOP_MS = 60 * 1000 };
 

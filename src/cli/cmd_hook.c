@@ -18,8 +18,8 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/command.h"
-#include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
 
 /* The name of a file of hook.h within its folder. */
 #define IN_DIR(path) (&(path)[sizeof(HOOK_DIR)])

@@ -6,7 +6,7 @@
 #include "cli/trust.h"
 #include "core/config/config.h"
 #include "data/value/json.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { EXCLUDE_MAX = 1024 * 1024, CONFIG_MAX = 1024 * 1024 };
 

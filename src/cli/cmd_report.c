@@ -8,8 +8,8 @@
 #include "core/capacity/auto_mode.h"
 #include "core/model/transition.h"
 #include "core/report/report.h"
-#include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
 
 static const char *plural(int64_t n, const char *one, const char *many)
 {

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/unit.h"
 #include "data/value/json.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { CONFIG_MAX = 1024 * 1024, UNIT_MAX = 1024 * 1024 };
 

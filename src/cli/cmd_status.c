@@ -14,7 +14,7 @@
 #include "cli/worker.h"
 #include "data/report/terminal.h"
 #include "data/value/json.h"
-#include "sys/clock.h"
+#include "sys/host/clock.h"
 
 enum { NEED_LINES = 2, WAIT_LINES = 1 }; /* of what a failed agent wrote last */
 enum {

@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "cli/child.h"
 #include "cli/command.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 /* They read or write everything: the usual wait is meant for a question. */
 static void take_time(struct cli *c)

@@ -20,8 +20,8 @@
 #include "core/config/command_env.h"
 #include "core/config/config.h"
 #include "data/value/json.h"
-#include "sys/file.h"
-#include "watch/spec.h"
+#include "sys/file/file.h"
+#include "watch/guard/spec.h"
 
 extern char **environ;
 

@@ -9,7 +9,7 @@
 #include "core/model/limits.h"
 #include "core/plan/plan.h"
 #include "data/value/json.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { CONFIG_MAX = 1024 * 1024 };
 

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "data/id/ulid.h"
-#include "sys/clock.h"
+#include "sys/host/clock.h"
 
 enum { ID_MIN = 10, ID_CERTAIN = 16, ID_PREFIX_MAX = 8, HASH_LEN = 40, HASH_SHOWN = 12 };
 

@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "cli/command.h"
-#include "sys/clock.h"
+#include "sys/host/clock.h"
 
 #include <unistd.h>
 

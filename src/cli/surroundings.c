@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "cli/child.h"
-#include "sys/file.h"
-#include "sys/userns.h"
+#include "sys/file/file.h"
+#include "sys/host/userns.h"
 
 enum {
 	GIT_MS = 30 * 1000,

@@ -7,8 +7,8 @@
 #include "base/utf8.h"
 #include "cli/child.h"
 #include "data/value/toml.h"
-#include "sys/file.h"
-#include "sys/owner.h"
+#include "sys/file/file.h"
+#include "sys/file/owner.h"
 
 enum {
 	GIT_MS = 30 * 1000,

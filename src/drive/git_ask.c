@@ -2,7 +2,7 @@
 
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
-#include "sys/git_env.h"
+#include "sys/host/git_env.h"
 
 enum { ASK_TIMEOUT_MS = 5 * 60 * 1000 };
 

@@ -9,10 +9,10 @@
 #include "drive/git_steps.h"
 #include "drive/git_walk.h"
 
-#include "sys/file.h"
-#include "sys/inject.h"
-#include "sys/job.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/host/inject.h"
+#include "sys/loop/job.h"
+#include "sys/loop/loop.h"
 
 /*
  * Commands that only look, and those that may have to check out a large tree. The first bound is

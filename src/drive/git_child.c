@@ -12,7 +12,7 @@
 
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 int git_child_start(const char *const *argv, const char *const *env, const char *cwd,
 		struct git_child *ret, struct ov_err *err)

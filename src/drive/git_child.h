@@ -2,7 +2,7 @@
 /* Inside drive/git*.c only: children beside sys/job (drive/git_child.c says which). */
 #include "base/ov.h"
 #include "drive/git_step.h"
-#include "sys/proc.h"
+#include "sys/proc/proc.h"
 
 /* A child whose output goes to memory files: for git_open, and for what must not be cut short. */
 struct git_child {

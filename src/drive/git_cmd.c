@@ -5,8 +5,8 @@
 #include "drive/git_confine.h"
 #include "drive/git_steps.h"
 #include "drive/git_walk.h"
-#include "sys/file.h"
-#include "sys/git_env.h"
+#include "sys/file/file.h"
+#include "sys/host/git_env.h"
 
 extern char **environ;
 

@@ -25,9 +25,9 @@
 #include "drive/git_lfs.h"
 #include "drive/git_steps.h"
 #include "shim/proto.h"
-#include "sys/file.h"
-#include "sys/job.h"
-#include "sys/rand.h"
+#include "sys/file/file.h"
+#include "sys/host/rand.h"
+#include "sys/loop/job.h"
 
 #define SCRIPT "confined"
 #define SANDBOX "sandbox"   /* a note: the words that make one for the programs, each with a NUL */

@@ -14,7 +14,7 @@
 #include "drive/git_embedded.h"
 #include "drive/git_steps.h"
 #include "drive/git_walk.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 /* The path with its parent resolved; the last part may be missing. */
 static str path_real(struct arena *a, const char *path)

@@ -15,7 +15,7 @@
 #include "drive/git_embedded.h"
 #include "drive/git_steps.h"
 #include "drive/git_walk.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 /* What lies below ignored folders; beyond that it is moved as a whole. */
 enum { FILES_MAX = 20000 };

@@ -16,7 +16,7 @@
 #include "drive/git_embedded.h"
 #include "drive/git_lfs.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { FOLDERS_BYTES = 64 << 10 };
 

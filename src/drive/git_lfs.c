@@ -15,7 +15,7 @@
 #include "drive/git_call.h"
 #include "drive/git_lfs.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define NOTE "lfs-storage" /* a note: where the repository has them, as its configuration says */
 #define REFERENCE \

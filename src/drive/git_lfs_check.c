@@ -10,7 +10,7 @@
 #include "drive/git_call.h"
 #include "drive/git_lfs.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { POINTER_MAX = 4096, NAMED = 5, NAME_BYTES = 160 };
 

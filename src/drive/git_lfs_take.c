@@ -18,7 +18,7 @@
 #include "drive/git_confine.h"
 #include "drive/git_lfs.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define INCOMING "lfs-in"
 

@@ -8,7 +8,7 @@
 #include "drive/git_embedded.h"
 #include "drive/git_lfs.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum {
 	LOOK_HEAD,

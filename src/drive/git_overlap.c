@@ -13,7 +13,7 @@
 #include "base/map.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define ABSENT "000000"
 #define SUBMODULE "160000"

@@ -16,7 +16,7 @@
 #include "drive/git_lfs.h"
 #include "drive/git_programs.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define EXCLUDES "exclude"  /* a note: the repository's info/exclude, as it was recorded */
 #define INDEX_AT "index-at" /* the commit whose tree the index was read from */

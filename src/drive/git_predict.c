@@ -7,7 +7,7 @@
 
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define OBJECTS "overseer-predict"
 

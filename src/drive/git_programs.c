@@ -17,7 +17,7 @@
 #include "drive/git_lfs.h"
 #include "drive/git_programs.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 /* Notes, as they were recorded: */
 #define USERS "attributes-user" /* the user's own file */

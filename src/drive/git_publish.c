@@ -23,7 +23,7 @@
 #include "drive/git_confine.h"
 #include "drive/git_lfs.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define PACKED "packed-refs"
 #define MODULES "modules"

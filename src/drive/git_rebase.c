@@ -11,7 +11,7 @@
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define FOLLOWING "following"
 

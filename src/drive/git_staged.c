@@ -12,7 +12,7 @@
 
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define COPY "index-agent"
 #define SEEN "index-seen" /* the agent's, as it was when we made it */

@@ -10,8 +10,8 @@
 #include "base/utf8.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
-#include "sys/proc.h"
+#include "sys/file/file.h"
+#include "sys/proc/proc.h"
 
 /* How long another git in the user's checkout is waited for; older ones wait for something else. */
 enum { LATE_WAIT_MS = 2000, GIT_FRESH_S = 10 };

@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define INDEX "index.overseer"
 

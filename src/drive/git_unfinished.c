@@ -5,7 +5,7 @@
  */
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static const struct {
 	const char *file; /* in the git directory while it is open */

@@ -14,7 +14,7 @@
 
 #include "drive/git_aside.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 /* The loop waits for it, at each call. Beyond that, git is waited for until it took too long. */
 enum { AHEAD_ENTRIES = 20 * 1000, AHEAD_MS = 10 };

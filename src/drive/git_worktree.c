@@ -7,7 +7,7 @@
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define BRANCH "branch"        /* a note: what ensure made the worktree for; written last */
 #define FORMER "branch-former" /* and what it was for before that, until ensure is through */

@@ -6,8 +6,8 @@
 #include "base/utf8.h"
 #include "drive/llm_wire.h"
 #include "net/http.h"
-#include "sys/job.h"
-#include "sys/loop.h"
+#include "sys/loop/job.h"
+#include "sys/loop/loop.h"
 
 enum { BACKOFF_MS = 1000, STDERR_BYTES = 300, CONNECT_MS = 10 * 1000 };
 

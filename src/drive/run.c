@@ -16,12 +16,12 @@
 #include "drive/run_lost.h"
 #include "drive/run_record.h"
 #include "shim/proto.h"
-#include "sys/file.h"
-#include "sys/follow.h"
-#include "sys/inject.h"
-#include "sys/loop.h"
-#include "sys/proc.h"
-#include "sys/proc_usage.h"
+#include "sys/file/file.h"
+#include "sys/host/inject.h"
+#include "sys/loop/follow.h"
+#include "sys/loop/loop.h"
+#include "sys/proc/proc.h"
+#include "sys/proc/proc_usage.h"
 
 enum {
 	RETRY_MS = 10, /* the lock is held, but its owner has not yet written who it is */

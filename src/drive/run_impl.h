@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "drive/run.h"
-#include "sys/proc.h"
+#include "sys/proc/proc.h"
 
 struct follow;
 struct loop;

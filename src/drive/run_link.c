@@ -13,9 +13,9 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "shim/proto.h"
-#include "sys/file.h"
-#include "sys/loop.h"
-#include "sys/stream.h"
+#include "sys/file/file.h"
+#include "sys/loop/loop.h"
+#include "sys/loop/stream.h"
 
 enum { QUEUE_MAX = RUN_QUEUED_MAX + RUN_SEND_MAX, REPLY_MAX = 256, ANSWER_MS = 30 * 1000 };
 

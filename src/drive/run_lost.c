@@ -4,10 +4,10 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "shim/proto.h"
-#include "sys/cgroup.h"
-#include "sys/file.h"
-#include "sys/proc.h"
-#include "sys/sparse.h"
+#include "sys/file/file.h"
+#include "sys/file/sparse.h"
+#include "sys/proc/cgroup.h"
+#include "sys/proc/proc.h"
 
 enum { PATH_BYTES = 8192, LINE_BYTES = 40 };
 

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "shim/proto.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { CMDLINE_MAX = 4 << 20 };
 

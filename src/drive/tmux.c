@@ -15,10 +15,10 @@
 #include "data/id/sha256.h"
 #include "drive/tmux_request.h"
 #include "drive/tmux_wire.h"
-#include "sys/file.h"
-#include "sys/loop.h"
-#include "sys/proc.h"
-#include "sys/stream.h"
+#include "sys/file/file.h"
+#include "sys/loop/loop.h"
+#include "sys/loop/stream.h"
+#include "sys/proc/proc.h"
 
 enum {
 	HEX = 8,               /* of the hash that tells stores apart */

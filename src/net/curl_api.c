@@ -1,4 +1,4 @@
-#include "net/curl_api.h"
+#include "net/curl_impl.h"
 
 #include <dlfcn.h>
 

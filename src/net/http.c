@@ -6,8 +6,8 @@
 #include "base/list.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "net/curl_api.h"
-#include "sys/loop.h"
+#include "net/curl_impl.h"
+#include "sys/loop/loop.h"
 
 /*
  * Traps of libcurl that shape this file:

@@ -1,9 +1,9 @@
-#include "net/httpd_internal.h"
+#include "net/httpd_impl.h"
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "sys/file.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/loop/loop.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "net/httpd_internal.h"
+#include "net/httpd_impl.h"
 
 #include "base/str.h"
 

@@ -1,4 +1,4 @@
-#include "net/rpc_call.h"
+#include "net/rpc_impl.h"
 
 #include "base/str.h"
 #include "data/message/jsonrpc.h"

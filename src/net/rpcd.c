@@ -6,11 +6,11 @@
 #include "data/message/jsonrpc.h"
 #include "data/message/ndjson.h"
 #include "net/admit.h"
-#include "net/rpc_call.h"
-#include "net/unixsock.h"
-#include "sys/loop.h"
-#include "sys/peer.h"
-#include "sys/stream.h"
+#include "net/rpc_impl.h"
+#include "net/unixsock_impl.h"
+#include "sys/loop/loop.h"
+#include "sys/loop/stream.h"
+#include "sys/proc/peer.h"
 
 #include <errno.h>
 #include <poll.h>

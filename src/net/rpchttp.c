@@ -1,6 +1,6 @@
 #include "net/rpchttp.h"
 
-#include "net/rpc_call.h"
+#include "net/rpc_impl.h"
 
 /* The client takes the answer at its own pace and holds one at a time: this bounds mistakes only. */
 enum { MAX_ANSWER = 64 * 1024 * 1024 };

@@ -6,7 +6,7 @@
 #include "base/list.h"
 #include "base/str.h"
 #include "data/message/sse.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-#include "net/unixsock.h"
+#include "net/unixsock_impl.h"
 
 #include "base/err.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #include <errno.h>
 #include <sys/socket.h>

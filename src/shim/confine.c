@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "shim/shim.h"
+#include "shim/shim_impl.h"
 
 /* Newer than the headers of the oldest system that this is built on. */
 #define FS_TRUNCATE (1ULL << 14)

@@ -4,7 +4,7 @@
  * whoever has cleared its environment and moved to another control group. Looked at after something
  * happened, at most once a second, and else less and less often.
  */
-#include "shim/shim.h"
+#include "shim/shim_impl.h"
 
 #include <ctype.h>
 #include <dirent.h>

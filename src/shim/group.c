@@ -1,4 +1,4 @@
-#include "shim/shim.h"
+#include "shim/shim_impl.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "shim/shim.h"
+#include "shim/shim_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>

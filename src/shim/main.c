@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "shim/shim.h"
+#include "shim/shim_impl.h"
 
 enum { GRACE_MAX_MS = 24 * 60 * 60 * 1000 };
 

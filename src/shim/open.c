@@ -1,5 +1,5 @@
 /*
- * As file_open of src/sys/open.c, which the shim, standing alone, cannot use: the run's folder is the
+ * As file_open of src/sys/file/open.c, which the shim, standing alone, cannot use: the run's folder is the
  * agent's user's, and a named pipe there must not hold the shim up.
  */
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "shim/shim.h"
+#include "shim/shim_impl.h"
 
 int open_file(const char *path, int flags)
 {

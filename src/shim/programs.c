@@ -26,7 +26,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "shim/shim.h"
+#include "shim/shim_impl.h"
 
 enum {
 	SANDBOX_MAX = 4 << 20, /* bytes of its words */

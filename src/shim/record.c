@@ -1,4 +1,4 @@
-#include "shim/shim.h"
+#include "shim/shim_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@ int record_complain(const char *what)
 
 /*
  * The lock is taken before anything is looked at, so that of two shims one decides. It is one of the
- * open file description, as sys/file.h probes it.
+ * open file description, as sys/file/file.h probes it.
  */
 int record_lock(struct shim *s)
 {

@@ -3,7 +3,7 @@
  * gets another one that is ours, and everything passes through here: so its output is kept as that of any
  * other run is, and a viewer that goes away takes nothing along that was not recorded.
  */
-#include "shim/shim.h"
+#include "shim/shim_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>

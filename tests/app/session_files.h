@@ -11,9 +11,9 @@
 #include "app/sessions.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/host/clock.h"
+#include "sys/loop/loop.h"
 #include "tests/test.h"
 
 static char root[64];

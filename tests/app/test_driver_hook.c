@@ -8,7 +8,7 @@
 #include "agent/hook.h"
 #include "app/driver_hook.h"
 #include "base/err.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 #include "tests/test.h"
 
 enum { LINE = 64, BOUND = HOOK_EVENTS_MAX + (1 << 20) };

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 struct site {
 	struct arena arena;

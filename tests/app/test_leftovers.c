@@ -8,9 +8,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "shim/proto.h"
-#include "sys/loop.h"
-#include "sys/proc.h"
-#include "sys/rand.h"
+#include "sys/host/rand.h"
+#include "sys/loop/loop.h"
+#include "sys/proc/proc.h"
 #include "tests/test.h"
 
 TEST(who_was_missed_is_killed_later)

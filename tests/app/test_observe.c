@@ -11,8 +11,8 @@
 #include "base/str.h"
 #include "data/value/json.h"
 #include "drive/run.h"
-#include "sys/clock.h"
-#include "sys/loop.h"
+#include "sys/host/clock.h"
+#include "sys/loop/loop.h"
 #include "tests/git/fixture.h"
 
 struct site {

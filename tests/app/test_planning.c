@@ -9,8 +9,8 @@
 #include "base/str.h"
 #include "data/id/sha256.h"
 #include "data/value/json.h"
-#include "sys/file.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/loop/loop.h"
 #include "tests/test.h"
 
 TEST_MAIN

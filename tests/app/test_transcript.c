@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/duration.h"
-#include "sys/clock.h"
+#include "sys/host/clock.h"
 #include "tests/app/session_files.h"
 
 #define SESSION "0d9f7a12-0000-4000-8000-000000000001"

@@ -23,7 +23,7 @@
 #include "base/str.h"
 #include "drive/git.h"
 #include "drive/git_accept.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 #include "tests/bench/figure.h"
 
 enum { FILES = 400, TASKS = 6, ROUNDS = 5, BRANCHES = 30, CALLS = 15, WORKTREES = 8 };

@@ -18,7 +18,7 @@
 #include "core/plan/plan.h"
 #include "core/view/view.h"
 #include "data/value/json.h"
-#include "sys/proc_usage.h"
+#include "sys/proc/proc_usage.h"
 #include "tests/bench/figure.h"
 #include "tests/bench/fleet.h"
 

@@ -9,8 +9,8 @@
 #include "base/str.h"
 #include "net/rpcd.h"
 #include "net/ssehub.h"
-#include "sys/loop.h"
-#include "sys/stream.h"
+#include "sys/loop/loop.h"
+#include "sys/loop/stream.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -27,7 +27,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 
 enum {
 	ROUNDS = 7,

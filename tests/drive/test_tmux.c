@@ -3,8 +3,8 @@
 
 #include "base/err.h"
 #include "drive/tmux_wire.h"
-#include "sys/file.h"
-#include "sys/loop.h"
+#include "sys/file/file.h"
+#include "sys/loop/loop.h"
 #include "tests/shim/place.h"
 
 TEST_MAIN

@@ -11,7 +11,7 @@
 #include "data/message/jsonrpc.h"
 #include "data/message/ndjson.h"
 #include "data/value/json.h"
-#include "net/rpc_call.h"
+#include "net/rpc_impl.h"
 
 enum { MAX_LINE = 4096, ROOM = 1024 };
 

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "data/message/vital.h"
 #include "data/value/json.h"
-#include "watch/spec.h"
+#include "watch/guard/spec.h"
 
 static void check(bool ok)
 {

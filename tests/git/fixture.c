@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 
 /* As a harvest would: what the agent committed on its branch is the repository's, and nothing more. */
 static const char live[] =

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 #include "tests/git/fixture.h"
 
 #define BRANCH "overseer/w1/a"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 #include "tests/git/fixture.h"
 
 #define BRANCH "overseer/w1/a"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 #include "tests/git/fixture.h"
 #include "tests/skip.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 #include "tests/git/fixture.h"
 
 #define BRANCH "overseer/w1/a"

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 #include "tests/git/fixture.h"
 
 TEST(open_excludes_once)

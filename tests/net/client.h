@@ -9,7 +9,7 @@
 #include "base/ov.h"
 #include "base/str.h"
 #include "data/value/json.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 #include "tests/test.h"
 
 #include <arpa/inet.h>

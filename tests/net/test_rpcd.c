@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
-#include "sys/peer.h"
+#include "sys/proc/peer.h"
 #include "tests/net/client.h"
 
 #include <sys/resource.h>

@@ -2,7 +2,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "sys/file.h"
+#include "sys/file/file.h"
 #include "tests/shim/world.h"
 
 TEST(a_run_from_start_to_end)

@@ -1,8 +1,8 @@
 /* Runs in a control group of their own, with the kernel's real ones; skipped where none can be made. */
 #include <sys/wait.h>
 
-#include "sys/cgroup.h"
-#include "sys/proc.h"
+#include "sys/proc/cgroup.h"
+#include "sys/proc/proc.h"
 #include "tests/shim/world.h"
 
 /* The folder below which groups can be made here, or NULL. */

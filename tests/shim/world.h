@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "drive/run.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 #include "tests/shim/place.h"
 
 struct seen {

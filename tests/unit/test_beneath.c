@@ -10,8 +10,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/beneath.h"
-#include "sys/clock.h"
+#include "sys/file/beneath.h"
+#include "sys/host/clock.h"
 #include "tests/test.h"
 
 static char dir[64];

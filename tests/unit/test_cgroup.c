@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/cgroup.h"
+#include "sys/proc/cgroup.h"
 #include "tests/test.h"
 
 #define HYBRID                                                                \

@@ -5,7 +5,7 @@
 
 #include "base/duration.h"
 #include "base/str.h"
-#include "sys/clock.h"
+#include "sys/host/clock.h"
 
 /* Local time as the zone has it at that moment: summer time comes and goes. */
 TEST(utc_offset)

@@ -12,8 +12,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/file.h"
-#include "sys/rand.h"
+#include "sys/file/file.h"
+#include "sys/host/rand.h"
 #include "tests/test.h"
 
 static struct arena arena;

@@ -7,10 +7,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/clock.h"
-#include "sys/follow.h"
-#include "sys/loop.h"
-#include "sys/rand.h"
+#include "sys/host/clock.h"
+#include "sys/host/rand.h"
+#include "sys/loop/follow.h"
+#include "sys/loop/loop.h"
 #include "tests/test.h"
 
 enum { APPENDS = 10000, STEP_US = 1000000, DEADLINE_US = 60000000 };

@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "sys/file.h"
-#include "sys/inject.h"
+#include "sys/file/file.h"
+#include "sys/host/inject.h"
 #include "tests/test.h"
 
 /* Passes a, b, a, b, a with this choice and says how the process ended: as of wait(2). */

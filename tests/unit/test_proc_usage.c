@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "base/err.h"
-#include "sys/clock.h"
-#include "sys/proc_usage.h"
+#include "sys/host/clock.h"
+#include "sys/proc/proc_usage.h"
 #include "tests/pidfd.h"
 #include "tests/test.h"
 

@@ -17,9 +17,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/cgroup.h"
-#include "sys/peer.h"
-#include "sys/sockowner.h"
+#include "sys/proc/cgroup.h"
+#include "sys/proc/peer.h"
+#include "sys/proc/sockowner.h"
 #include "tests/skip.h"
 #include "tests/test.h"
 

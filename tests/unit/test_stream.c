@@ -8,10 +8,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/clock.h"
-#include "sys/loop.h"
-#include "sys/rand.h"
-#include "sys/stream.h"
+#include "sys/host/clock.h"
+#include "sys/host/rand.h"
+#include "sys/loop/loop.h"
+#include "sys/loop/stream.h"
 #include "tests/test.h"
 
 enum { STEP_US = 1000000, DEADLINE_US = 60000000, BOUND = 1024 * 1024 };

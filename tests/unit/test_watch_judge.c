@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "watch/judge.h"
+#include "watch/guard/judge.h"
 
 TEST_MAIN
 

@@ -2,7 +2,7 @@
 #include "tests/test.h"
 
 #include "base/str.h"
-#include "watch/machine.h"
+#include "watch/guard/machine.h"
 
 TEST_MAIN
 

@@ -3,7 +3,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "tests/test.h"
-#include "watch/prompt.h"
+#include "watch/remedy/prompt.h"
 
 static const struct identity daemon_id = { .pid = 4711,
 	.start_time = 998877,

@@ -10,12 +10,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/file.h"
-#include "sys/proc.h"
+#include "sys/file/file.h"
+#include "sys/proc/proc.h"
 #include "tests/pidfd.h"
 #include "tests/test.h"
-#include "watch/keep.h"
-#include "watch/remedy.h"
+#include "watch/remedy/keep.h"
+#include "watch/remedy/remedy.h"
 
 #define STAMP "20261115T185901Z"
 

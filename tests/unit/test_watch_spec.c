@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "watch/spec.h"
+#include "watch/guard/spec.h"
 
 TEST_MAIN
 

@@ -10,8 +10,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/file.h"
-#include "watch/vitals.h"
+#include "sys/file/file.h"
+#include "watch/guard/vitals.h"
 
 TEST_MAIN
 
