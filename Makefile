@@ -18,7 +18,7 @@ all: compile-build
 help:
 	@echo 'make              build (gcc) in build/'
 	@echo 'make demo         install what is missing, build, show the main job in a scratch repository'
-	@echo 'make quick        lint, unit, scenario and store tests (15 s after a build)'
+	@echo 'make quick        lint, unit, golden, scenario and store tests (15 s after a build)'
 	@echo 'make check        install what is missing, build with gcc and clang, lint, test (10 min at most)'
 	@echo 'make check-full   after check: sanitizers, valgrind, all real agents, full sizes (50 min at most)'
 	@echo 'make check-san    of check-full only what runs with ASan and UBSan'
