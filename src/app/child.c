@@ -132,7 +132,7 @@ static void own_question(struct daemon *d, str method, job_done_fn *done, const 
 	const struct op *op;
 
 	c->d = d;
-	if (ops_find(d->ops, method, NULL, &op, &err) < 0 ||
+	if (op_find(method, NULL, &op, &err) < 0 ||
 			caller_check(op->callers, op->name, caller_judge(&own), STR(""), &err) <
 					0 ||
 			start(c, method, NULL, done, &err) < 0) {

@@ -393,7 +393,6 @@ static int open_sockets(struct daemon *d, struct ov_err *err)
 		.reserved = LIMIT_CONNS_RESERVED };
 	int r = choose_socket(d, err);
 
-	d->ops = ops_new();
 	if (r == 0)
 		r = rpcd_open(d->loop, d->socket_path, &ops, d, &limits, &d->rpcd, err);
 	if (r == 0)
@@ -497,7 +496,6 @@ static void close_all(struct daemon *d)
 	loop_source_free(d->archive);
 	loop_source_free(d->failed);
 	engine_close(d->engine);
-	ops_free(d->ops);
 	config_free(d->config);
 	health_done(&d->health);
 	notify_close(&d->manager);

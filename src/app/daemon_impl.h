@@ -27,7 +27,6 @@ struct daemon {
 	struct engine *engine;
 	struct executor *executor;
 	struct watching *watching;
-	struct ops *ops;
 	struct rpcd *rpcd;
 	struct httpd *httpd;
 	struct ssehub *hub;

@@ -33,7 +33,7 @@ static int print_docs(str what)
 	struct buf out = BUF_INIT;
 
 	if (str_is(what, "operations"))
-		ops_docs(&out);
+		op_docs(&out);
 	else if (str_is(what, "events"))
 		events_docs(&out);
 	else if (str_is(what, "configuration"))

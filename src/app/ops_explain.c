@@ -259,7 +259,7 @@ static int find(struct op_ctx *cx, str goal, str id, value **ret, struct ov_err 
 	return explain_node_facts(cx, n, &(struct fact_filter){ 0 }, *ret, err);
 }
 
-int op_explain(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_explain_get(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	str id = value_str_at(params, "id"), goal = value_str_at(params, "goal");
 	struct ov_err why = { 0 };

@@ -96,7 +96,7 @@ static int put_evidence(struct op_ctx *cx, const struct escalation *x, value *v,
 			x->node_id.n ? value_strf(cx->arena, STR_FMT "/" STR_FMT,
 						       STR_ARG(x->goal_id), STR_ARG(x->node_id))
 				     : value_str(cx->arena, x->goal_id));
-	r = op_explain(cx, about, &told, err);
+	r = op_explain_get(cx, about, &told, err);
 	if (r < 0)
 		return r;
 	all = value_at(told, "facts");

@@ -116,7 +116,7 @@ static void put_all_without_daemon(struct op_ctx *cx, value *status)
 	value_put(cx->arena, status, "workers_busy", value_int(cx->arena, busy));
 }
 
-int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_status_get(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	struct world w = { cx->state, &cx->config->policy };
 	str lacking = op_no_capacity(cx);

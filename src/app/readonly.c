@@ -108,14 +108,13 @@ static int answer(struct arena *a, const struct readonly_options *o, const struc
 		.instance = "",
 		.read_only = true };
 	struct op_ctx cx = { .arena = a, .daemon = &self, .now = clock_wall() };
-	struct ops *ops = ops_new();
 	struct config *config = NULL;
 	struct safe_store s = { 0 };
 	const struct op *op = NULL;
 	int r;
 
 	self.config_file = path_join(a, o->dir, "config.toml");
-	r = ops_find(ops, req->method, req->params, &op, err);
+	r = op_find(req->method, req->params, &op, err);
 	if (r == 0 && op->kind != OP_READ && !(op->kind == OP_CHILD && o->may_write)) {
 		r = ov_fail(err, OV_EUNAVAILABLE, "%s needs the daemon, which is not running",
 				op->name);
@@ -130,12 +129,11 @@ static int answer(struct arena *a, const struct readonly_options *o, const struc
 	self.safe = s.safe.on ? &s.safe : NULL;
 	cx.config = config;
 	if (r == 0)
-		r = op->read(&cx, req->params, ret, err);
+		r = op_handler(op)(&cx, req->params, ret, err);
 	if (r == 0)
 		*ret = value_copy(a, *ret);
 	safe_done(&s);
 	config_free(config);
-	ops_free(ops);
 	return r;
 }
 

@@ -155,12 +155,12 @@ static void read_ready(void *user, int r, const struct ov_err *commit_err)
 
 	/* A refused write is no longer in the state: then reading is none of its business. */
 	if (r == 0 || engine_head(p->d->engine) == cx.state->seq) {
-		r = p->op->read(&cx, p->call->params, &result, &err);
+		r = op_handler(p->op)(&cx, p->call->params, &result, &err);
 		commit_err = &err;
 	}
 	if (r < 0)
 		rpc_call_error(p->call, commit_err);
-	else if (p->op->read != op_run_log || !log_must_wait(p, result))
+	else if (op_id(p->op) != OP_run_log || !log_must_wait(p, result))
 		rpc_call_result(p->call, result);
 }
 
@@ -378,27 +378,14 @@ static void call_auto_stop(struct daemon *d, struct rpc_call *call)
 	switch_auto(d, call, "auto.stop", params);
 }
 
-static const struct {
-	const char *name;
-	void (*call)(struct daemon *d, struct rpc_call *call);
-} daemon_calls[] = {
-	{ "auto.start", call_auto_start },
-	{ "auto.stop", call_auto_stop },
-	{ "events.follow", call_events_follow },
-	{ "tick.now", call_tick_now },
-	{ "config.reload", call_config_reload },
-	{ "daemon.stop", call_daemon_stop },
+#define HANDLER_READ(sym)
+#define HANDLER_CHILD(sym)
+#undef HANDLER_DAEMON
+#define HANDLER_DAEMON(sym) [OP_##sym] = call_##sym,
+#define OP(sym, needs, ...) HANDLER_##needs(sym)
+static void (*const daemon_calls[OP_COUNT])(struct daemon *d, struct rpc_call *call) = {
+#include "op/rows.def"
 };
-
-static void call_daemon(struct daemon *d, struct rpc_call *call, const struct op *op)
-{
-	for (size_t i = 0; i < ARRAY_LEN(daemon_calls); i++)
-		if (strcmp(daemon_calls[i].name, op->name) == 0) {
-			daemon_calls[i].call(d, call);
-			return;
-		}
-	assert(!"every daemon operation has a handler");
-}
 
 void server_call(void *user, struct rpc_call *call)
 {
@@ -411,7 +398,7 @@ void server_call(void *user, struct rpc_call *call)
 		rpc_call_error(call, &err);
 		return;
 	}
-	if (ops_find(d->ops, call->method, call->params, &op, &err) < 0) {
+	if (op_find(call->method, call->params, &op, &err) < 0) {
 		rpc_call_error(call, &err);
 		return;
 	}
@@ -425,8 +412,9 @@ void server_call(void *user, struct rpc_call *call)
 		engine_submit(d->engine, str_from(op->name), call->params, caller(d, call),
 				write_done, call);
 		break;
-	case OP_DAEMON: call_daemon(d, call, op); break;
+	case OP_DAEMON: daemon_calls[op_id(op)](d, call); break;
 	case OP_CHILD: child_call(d, call); break;
+	case OP_NOTHING: assert(!"it is no operation");
 	}
 }
 

@@ -3,37 +3,42 @@
 #include "cli/input.h"
 #include "sys/host/clock.h"
 
-const struct flag global_flags[] = {
-	{ "dir", "DIR", "the store: a .overseer folder, or the folder that has it ($OVERSEER_DIR)",
-			FLAG_TEXT, false },
-	{ "json", NULL, "print the answer as JSON; errors too, on standard error", FLAG_BOOL,
-			false },
-	{ "timeout", "DURATION", "how long to wait for the daemon's answer (30s)", FLAG_TEXT,
-			false },
-	{ "help", NULL, "show the command's help", FLAG_BOOL, false },
+const struct op_param global_flags[] = {
+	{ .flag = "dir",
+			.word = "DIR",
+			.help = "the store: a .overseer folder, or the folder that has it "
+				"($OVERSEER_DIR)" },
+	{ .flag = "json",
+			.type = PARAM_BOOL,
+			.help = "print the answer as JSON; errors too, on standard error" },
+	{ .flag = "timeout",
+			.word = "DURATION",
+			.help = "how long to wait for the daemon's answer (30s)" },
+	{ .flag = "help", .type = PARAM_BOOL, .help = "show the command's help" },
 };
 const size_t global_flags_n = ARRAY_LEN(global_flags);
 
-static const struct flag *find_flag(const struct command *cmd, str name)
+static const struct op_param *find_flag(const struct op *cmd, str name)
 {
-	for (size_t i = 0; cmd && i < cmd->flags_n; i++)
-		if (str_is(name, cmd->flags[i].name))
-			return &cmd->flags[i];
+	for (size_t i = 0; cmd && i < cmd->params_n; i++)
+		if (cmd->params[i].flag && str_is(name, cmd->params[i].flag))
+			return &cmd->params[i];
 	for (size_t i = 0; i < global_flags_n; i++)
-		if (str_is(name, global_flags[i].name))
+		if (str_is(name, global_flags[i].flag))
 			return &global_flags[i];
 	return NULL;
 }
 
-static int unknown_flag(struct cli *c, const struct command *cmd, str name, struct ov_err *err)
+static int unknown_flag(struct cli *c, const struct op *cmd, str name, struct ov_err *err)
 {
 	const char *names[64], *near;
 	size_t n = 0;
 
-	for (size_t i = 0; cmd && i < cmd->flags_n; i++)
-		names[n++] = cmd->flags[i].name;
+	for (size_t i = 0; cmd && i < cmd->params_n; i++)
+		if (cmd->params[i].flag)
+			names[n++] = cmd->params[i].flag;
 	for (size_t i = 0; i < global_flags_n; i++)
-		names[n++] = global_flags[i].name;
+		names[n++] = global_flags[i].flag;
 	near = str_nearest(name, names, n);
 	ov_fail(err, OV_EINVALID, "unknown option --" STR_FMT "%s%s%s", STR_ARG(name),
 			near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "");
@@ -54,10 +59,10 @@ int cli_moment(struct cli *c, str what, str text, enum moment_side side, ov_time
 }
 
 /* Every command gets a time in the same form, whichever the person used. */
-static int take_time(struct cli *c, const struct flag *f, str *text, struct ov_err *err)
+static int take_time(struct cli *c, const struct op_param *f, str *text, struct ov_err *err)
 {
 	ov_time at;
-	int r = cli_moment(c, arena_printf(c->arena, "--%s", f->name), *text, MOMENT_PAST, &at,
+	int r = cli_moment(c, arena_printf(c->arena, "--%s", f->flag), *text, MOMENT_PAST, &at,
 			err);
 
 	if (r == 0)
@@ -66,12 +71,12 @@ static int take_time(struct cli *c, const struct flag *f, str *text, struct ov_e
 }
 
 /* One option with its value: "--name=value", or "--name" and the next word. */
-static int take_flag(struct cli *c, const struct command *cmd, str word, char **argv, int *at,
+static int take_flag(struct cli *c, const struct op *cmd, str word, char **argv, int *at,
 		struct ov_err *err)
 {
 	str name = str_sub(word, 2, word.n), text = { 0 };
 	size_t eq = str_find_byte(name, '=');
-	const struct flag *f;
+	const struct op_param *f;
 	int64_t number;
 	bool has = eq < name.n;
 
@@ -82,32 +87,32 @@ static int take_flag(struct cli *c, const struct command *cmd, str word, char **
 	f = find_flag(cmd, name);
 	if (!f)
 		return unknown_flag(c, cmd, name, err);
-	if (f->kind == FLAG_BOOL && has) {
-		ov_fail(err, OV_EINVALID, "--%s takes no value", f->name);
+	if (f->type == PARAM_BOOL && has) {
+		ov_fail(err, OV_EINVALID, "--%s takes no value", f->flag);
 		return usage_next(c, cmd, err);
 	}
-	if (f->kind != FLAG_BOOL && !has) {
+	if (f->type != PARAM_BOOL && !has) {
 		if (!argv[*at + 1]) {
-			ov_fail(err, OV_EINVALID, "--%s needs a value: --%s %s", f->name, f->name,
-					f->arg);
+			ov_fail(err, OV_EINVALID, "--%s needs a value: --%s %s", f->flag, f->flag,
+					f->word);
 			return usage_next(c, cmd, err);
 		}
 		text = str_from(argv[++*at]);
 	}
-	if (f->kind == FLAG_INT && (!str_to_i64(text, &number) || number < 0)) {
-		ov_fail(err, OV_EINVALID, "--%s needs a number, not \"" STR_FMT "\"", f->name,
+	if (f->type == PARAM_INT && (!str_to_i64(text, &number) || number < 0)) {
+		ov_fail(err, OV_EINVALID, "--%s needs a number, not \"" STR_FMT "\"", f->flag,
 				STR_ARG(text));
 		return usage_next(c, cmd, err);
 	}
-	if (f->kind == FLAG_TIME && take_time(c, f, &text, err) < 0)
+	if (f->form == FORM_TIME && take_time(c, f, &text, err) < 0)
 		return usage_next(c, cmd, err);
-	if (f->kind != FLAG_LIST && cli_has(c, f->name)) {
-		ov_fail(err, OV_EINVALID, "--%s is given twice", f->name);
+	if (!op_param_repeats(f) && cli_has(c, f->flag)) {
+		ov_fail(err, OV_EINVALID, "--%s is given twice", f->flag);
 		return usage_next(c, cmd, err);
 	}
-	if (c->given_n == ARGS_MAX)
-		return ov_fail(err, OV_ELIMIT, "more than %d options", ARGS_MAX);
-	c->given[c->given_n++] = (struct given){ f->name, text };
+	if (c->given_n == OP_ARGS_MAX)
+		return ov_fail(err, OV_ELIMIT, "more than %d options", OP_ARGS_MAX);
+	c->given[c->given_n++] = (struct given){ f->flag, text };
 	return 0;
 }
 
@@ -133,21 +138,24 @@ static int take_globals(struct cli *c, struct ov_err *err)
 
 static int check_counts(struct cli *c, struct ov_err *err)
 {
-	const struct command *cmd = c->command;
+	const struct op *cmd = c->command;
+	int min, max;
+	str args = op_args(c->arena, cmd, &min, &max);
 
-	for (size_t i = 0; i < cmd->flags_n; i++)
-		if (cmd->flags[i].required && !cli_has(c, cmd->flags[i].name)) {
-			ov_fail(err, OV_EINVALID, "--%s %s is missing", cmd->flags[i].name,
-					cmd->flags[i].arg);
+	for (size_t i = 0; i < cmd->params_n; i++)
+		if (cmd->params[i].required && cmd->params[i].flag &&
+				!cli_has(c, cmd->params[i].flag)) {
+			ov_fail(err, OV_EINVALID, "--%s %s is missing", cmd->params[i].flag,
+					cmd->params[i].word);
 			return usage_next(c, cmd, err);
 		}
-	if ((int)c->args_n >= cmd->args_min && (int)c->args_n <= cmd->args_max)
+	if ((int)c->args_n >= min && (int)c->args_n <= max)
 		return 0;
-	if ((int)c->args_n < cmd->args_min)
-		ov_fail(err, OV_EINVALID, "%s is missing", cmd->args);
+	if ((int)c->args_n < min)
+		ov_fail(err, OV_EINVALID, STR_FMT " is missing", STR_ARG(args));
 	else
 		ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is one argument too many",
-				STR_ARG(c->args[cmd->args_max]));
+				STR_ARG(c->args[max]));
 	return usage_next(c, cmd, err);
 }
 
@@ -178,7 +186,7 @@ static int take_command(struct cli *c, int argc, char **argv, int *at, struct ov
 	}
 	if (words_n == 0)
 		return 0;
-	r = command_find(c, words, words_n, &c->command, &used, err);
+	r = command_by_words(c, words, words_n, &c->command, &used, err);
 	if (r == 0)
 		*at = ends[used - 1];
 	if (r == 0 && !c->command)
@@ -205,8 +213,8 @@ int args_parse(struct cli *c, int argc, char **argv, struct ov_err *err)
 			r = take_flag(c, c->command, w, argv, &at, err);
 		else if (!plain && w.n > 1 && w.p[0] == '-')
 			r = unknown_flag(c, c->command, str_sub(w, 1, w.n), err);
-		else if (c->args_n == ARGS_MAX)
-			r = ov_fail(err, OV_ELIMIT, "more than %d arguments", ARGS_MAX);
+		else if (c->args_n == OP_ARGS_MAX)
+			r = ov_fail(err, OV_ELIMIT, "more than %d arguments", OP_ARGS_MAX);
 		else
 			c->args[c->args_n++] = w;
 	}
@@ -253,14 +261,10 @@ value *cli_list(struct cli *c, const char *name)
 	return v;
 }
 
-void cli_param(struct cli *c, value *params, const char *key, const char *flag)
+bool cli_narrowed(const struct cli *c)
 {
-	if (cli_has(c, flag))
-		value_put(c->arena, params, key, value_str(c->arena, cli_flag(c, flag)));
-}
-
-void cli_param_list(struct cli *c, value *params, const char *key, const char *flag)
-{
-	if (cli_has(c, flag))
-		value_put(c->arena, params, key, cli_list(c, flag));
+	for (size_t i = 0; i < c->command->params_n; i++)
+		if (c->command->params[i].flag && cli_has(c, c->command->params[i].flag))
+			return true;
+	return false;
 }

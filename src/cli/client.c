@@ -294,12 +294,12 @@ static str request_line(struct client *c, int64_t id, const char *method, const 
 	return arena_str(c->arena, buf_str(&b));
 }
 
-int client_ask(struct client *c, const char *method, const value *params, int64_t timeout_ms,
+int client_ask(struct client *c, enum op_id op, const value *params, int64_t timeout_ms,
 		const value **ret, struct ov_err *err)
 {
 	uint64_t deadline = clock_mono_us() + (uint64_t)timeout_ms * 1000;
 	int64_t id = c->next_id++;
-	int r = send_all(c, request_line(c, id, method, params), deadline, err);
+	int r = send_all(c, request_line(c, id, op_rows[op].name, params), deadline, err);
 	str line;
 
 	while (r == 0) {
@@ -308,7 +308,8 @@ int client_ask(struct client *c, const char *method, const value *params, int64_
 			break;
 		if (r == CLIENT_TIMEOUT) {
 			r = ov_fail(err, OV_EUNAVAILABLE, "the daemon did not answer %s within %s",
-					method, duration_format_short(c->arena, timeout_ms).p);
+					op_rows[op].name,
+					duration_format_short(c->arena, timeout_ms).p);
 			ov_next(err, "--timeout 2m     or, when it hangs:     overseer watch");
 			break;
 		}
@@ -327,12 +328,12 @@ int client_ask(struct client *c, const char *method, const value *params, int64_
 }
 
 /* The answer of the store as it lies there. */
-static int ask_store(struct client *c, enum call_kind kind, const char *method, const value *params,
-		const value **ret, struct ov_err *err)
+static int ask_store(struct client *c, const struct op *op, const value *params, const value **ret,
+		struct ov_err *err)
 {
 	_cleanup_(buf_done)
 	struct buf out = BUF_INIT;
-	const char *how = kind == CALL_CHILD ? "--once" : "--read-only";
+	const char *how = op->kind == OP_CHILD ? "--once" : "--read-only";
 	const char *argv[] = { NULL, how, "--dir", c->dir, NULL };
 	struct capture spec = { .argv = argv, .max = ANSWER_MAX, .timeout_ms = c->timeout_ms };
 	int64_t id = c->next_id++;
@@ -341,7 +342,7 @@ static int ask_store(struct client *c, enum call_kind kind, const char *method, 
 
 	if (r < 0)
 		return r;
-	spec.input = request_line(c, id, method, params);
+	spec.input = request_line(c, id, op->name, params);
 	r = spawn_capture(&spec, &out, &status, err);
 	if (r < 0)
 		return r;
@@ -352,23 +353,33 @@ static int ask_store(struct client *c, enum call_kind kind, const char *method, 
 	r = take_message(c, line, id, ret, err);
 	if (r == 0)
 		return ov_fail(err, OV_EINTERNAL, "%s %s answered something else", argv[0], how);
-	c->read_only = r == 1 && kind == CALL_READ;
+	c->read_only = r == 1 && op->kind == OP_READ;
 	return r < 0 ? r : 0;
 }
 
-int client_call(struct client *c, enum call_kind kind, const char *method, const value *params,
-		const value **ret, struct ov_err *err)
+int client_ask_daemon(struct client *c, enum op_id op, const value *params, const value **ret,
+		struct ov_err *err)
 {
 	int r = client_connect(c, err);
 
-	if (r == OV_EUNAVAILABLE && kind != CALL_WRITE)
-		return ask_store(c, kind, method, params, ret, err);
+	return r < 0 ? r : client_ask(c, op, params, c->timeout_ms, ret, err);
+}
+
+int client_call(struct client *c, enum op_id id, const value *params, const value **ret,
+		struct ov_err *err)
+{
+	const struct op *op = &op_rows[id];
+	bool reads = op->kind == OP_READ || op->kind == OP_CHILD;
+	int r = client_connect(c, err);
+
+	if (r == OV_EUNAVAILABLE && reads)
+		return ask_store(c, op, params, ret, err);
 	if (r < 0)
 		return r;
-	r = client_ask(c, method, params, c->timeout_ms, ret, err);
-	if (r == OV_EUNAVAILABLE && c->fd < 0 && kind == CALL_WRITE) {
+	r = client_ask(c, id, params, c->timeout_ms, ret, err);
+	if (r == OV_EUNAVAILABLE && c->fd < 0 && !reads) {
 		/* Cut off in the middle: it may have been done or not. */
-		ov_wrap(err, r, "%s may or may not have been done", method);
+		ov_wrap(err, r, "%s may or may not have been done", op->name);
 		ov_next(err, "overseer status");
 	}
 	return r;

@@ -9,9 +9,7 @@
 #include "base/vec.h"
 #include "data/message/ndjson.h"
 #include "data/value/value.h"
-
-/* CALL_CHILD: what works on the store's files, by the daemon or without it. */
-enum call_kind { CALL_READ, CALL_WRITE, CALL_CHILD };
+#include "op/op.h"
 
 struct client {
 	struct arena *arena;
@@ -46,11 +44,14 @@ int store_shown(struct arena *a, const char *dir, struct ov_err *err);
 /* OV_EUNAVAILABLE when no daemon listens. */
 int client_connect(struct client *c, struct ov_err *err);
 /* One answer from the connected daemon. */
-int client_ask(struct client *c, const char *method, const value *params, int64_t timeout_ms,
+int client_ask(struct client *c, enum op_id op, const value *params, int64_t timeout_ms,
 		const value **ret, struct ov_err *err);
+/* The same; connects if need be. Never what is stored, however it may be asked. */
+int client_ask_daemon(struct client *c, enum op_id op, const value *params, const value **ret,
+		struct ov_err *err);
 /* Connects if need be; what reads is answered from the store while the daemon is down. */
-int client_call(struct client *c, enum call_kind kind, const char *method, const value *params,
-		const value **ret, struct ov_err *err);
+int client_call(struct client *c, enum op_id op, const value *params, const value **ret,
+		struct ov_err *err);
 
 /* From now on SIGINT and SIGTERM end a wait with CLIENT_SIGNAL instead of the program. */
 enum { CLIENT_TIMEOUT = 0, CLIENT_EVENT = 1, CLIENT_SIGNAL = 2 };

@@ -102,21 +102,17 @@ static void gap_lines(struct out *o, const value *list)
 
 static const char *const heads[] = { "AGENT", "KIND", "MODEL", "IN USE", "STATE", "TOOLS", "FOR" };
 
-int cmd_agent_list(struct cli *c, struct ov_err *err)
+void show_agent_list(struct cli *c, const value *res)
 {
 	struct out *o = &c->out;
-	const value *res, *list;
-	bool done;
-	int r = cli_call(c, CALL_READ, "agent.list", NULL, &res, &done, err);
+	const value *list;
 
-	if (r != 0 || done)
-		return r;
 	list = value_at(res, "agents");
 	if (value_count(list) == 0) {
 		out_f(o,
 				"No agent is configured.\nNext  add [agents.claude] with format = "
 				"\"claude\" to .overseer/config.toml\n");
-		return 0;
+		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
 		cell(o, S_DIM, str_from(heads[i]));
@@ -126,7 +122,6 @@ int cmd_agent_list(struct cli *c, struct ov_err *err)
 	table_end(o, "");
 	limit_lines(o, list);
 	gap_lines(o, list);
-	return 0;
 }
 
 static void show_gaps(struct out *o, const value *gaps)
@@ -142,20 +137,12 @@ static void show_gaps(struct out *o, const value *gaps)
 	table_end(o, "  ");
 }
 
-int cmd_agent_show(struct cli *c, struct ov_err *err)
+void show_agent_show(struct cli *c, const value *x)
 {
 	struct out *o = &c->out;
-	value *params = value_object(c->arena);
-	const value *x;
 	enum style style;
-	bool done;
 	str state;
-	int r;
 
-	value_put(c->arena, params, "agent", value_str(c->arena, c->args[0]));
-	r = cli_call(c, CALL_READ, "agent.show", params, &x, &done, err);
-	if (r != 0 || done)
-		return r;
 	state = state_text(o, x, &style);
 	out_styled(o, S_BOLD, value_str_at(x, "name"));
 	out_f(o, "%s ", value_bool_at(x, "default") ? " *" : "");
@@ -177,5 +164,4 @@ int cmd_agent_show(struct cli *c, struct ov_err *err)
 	out_field(o, "About", value_str_at(x, "description"));
 	table_end(o, "  ");
 	show_gaps(o, value_at(x, "cannot_tell"));
-	return 0;
 }

@@ -63,7 +63,7 @@ static void show_tasks(struct out *o, const value *res)
 								"same_task_in_a_row")));
 }
 
-static void show(struct cli *c, const value *res)
+void show_auto_get(struct cli *c, const value *res)
 {
 	struct out *o = &c->out;
 	str waits = value_str_at(res, "waits"), why = value_str_at(res, "stop_reason");
@@ -86,41 +86,12 @@ static void show(struct cli *c, const value *res)
 		out_f(o, "Next  overseer auto start\n");
 }
 
-static int call(struct cli *c, enum call_kind kind, const char *op, value *params,
-		struct ov_err *err)
+void show_auto_start(struct cli *c, const value *res)
 {
-	const value *res;
-	bool done;
-	int r = cli_call(c, kind, op, params, &res, &done, err);
-
-	if (r == 0 && !done)
-		show(c, res);
-	return r;
+	show_auto_get(c, res);
 }
 
-int cmd_auto_start(struct cli *c, struct ov_err *err)
+void show_auto_stop(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
-
-	if (cli_has(c, "task-pool-command"))
-		value_put(c->arena, params, "task_pool_command",
-				value_str(c->arena, cli_flag(c, "task-pool-command")));
-	if (cli_has(c, "concurrency"))
-		value_put(c->arena, params, "concurrency",
-				value_int(c->arena, cli_int(c, "concurrency", 0)));
-	return call(c, CALL_WRITE, "auto.start", params, err);
-}
-
-int cmd_auto_stop(struct cli *c, struct ov_err *err)
-{
-	value *params = value_object(c->arena);
-
-	if (cli_has(c, "reason"))
-		value_put(c->arena, params, "reason", value_str(c->arena, cli_flag(c, "reason")));
-	return call(c, CALL_WRITE, "auto.stop", params, err);
-}
-
-int cmd_auto_status(struct cli *c, struct ov_err *err)
-{
-	return call(c, CALL_READ, "auto.get", NULL, err);
+	show_auto_get(c, res);
 }

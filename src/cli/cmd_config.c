@@ -8,16 +8,12 @@
 
 enum { CONFIG_MAX = 1024 * 1024 };
 
-int cmd_config_show(struct cli *c, struct ov_err *err)
+void show_config_show(struct cli *c, const value *res)
 {
-	const value *res, *options;
+	const value *options;
 	struct out *o = &c->out;
 	size_t shown = 0;
-	bool done;
-	int r = cli_call(c, CALL_READ, "config.show", NULL, &res, &done, err);
 
-	if (r != 0 || done)
-		return r;
 	out_styled(o, S_DIM, value_str_at(res, "file"));
 	out_f(o, "\n");
 	options = value_at(res, "options");
@@ -37,7 +33,6 @@ int cmd_config_show(struct cli *c, struct ov_err *err)
 	table_end(o, "");
 	if (shown == 0)
 		out_f(o, "Every option has its default.  Next: overseer config show --effective\n");
-	return 0;
 }
 
 static value *problem_list(struct cli *c, const struct ov_err *e)
@@ -163,15 +158,10 @@ void tell_unchecked(struct out *o, const value *v)
 	out_f(o, "Next: %s\n", UNCHECKED_NEXT);
 }
 
-int cmd_config_reload(struct cli *c, struct ov_err *err)
+void show_config_reload(struct cli *c, const value *res)
 {
-	const value *res;
-	bool done;
-	int r = cli_call(c, CALL_WRITE, "config.reload", NULL, &res, &done, err);
-
-	if (r == 0 && !done)
-		out_f(&c->out, "The daemon uses the configuration as it is now.\n");
-	return r;
+	(void)res;
+	out_f(&c->out, "The daemon uses the configuration as it is now.\n");
 }
 
 static void decision_row(struct out *o, const value *d)
@@ -186,19 +176,12 @@ static void decision_row(struct out *o, const value *d)
 	row_end(o);
 }
 
-int cmd_tick(struct cli *c, struct ov_err *err)
+void show_tick_now(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
-	const value *res, *list;
+	const value *list;
 	struct out *o = &c->out;
-	bool done, dry = cli_has(c, "dry-run");
-	int r;
+	bool dry = cli_has(c, "dry-run");
 
-	if (dry)
-		value_put(c->arena, params, "dry_run", value_bool(c->arena, true));
-	r = cli_call(c, CALL_WRITE, "tick.now", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	list = value_at(res, "decisions");
 	out_f(o, "%zu decision%s%s", value_count(list), value_count(list) == 1 ? "" : "s",
 			dry ? ", none of them carried out" : "");
@@ -209,5 +192,4 @@ int cmd_tick(struct cli *c, struct ov_err *err)
 	for (size_t i = 0; i < value_count(list); i++)
 		decision_row(o, value_item(list, i));
 	table_end(o, "  ");
-	return 0;
 }

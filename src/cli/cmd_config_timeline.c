@@ -101,23 +101,14 @@ static void show_rules(struct out *o, const value *res)
 			STR_ARG(span(o, res, "max_run_ms")));
 }
 
-int cmd_config_timeline(struct cli *c, struct ov_err *err)
+void show_config_timeline(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
-	const value *res, *agents;
-	bool done;
-	int r;
+	const value *agents;
 
-	if (c->args_n)
-		value_put(c->arena, params, "agent", value_str(c->arena, c->args[0]));
-	r = cli_call(c, CALL_READ, "config.timeline", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	agents = value_at(res, "agents");
 	for (size_t i = 0; i < value_count(agents); i++)
 		show_agent(&c->out, value_item(agents, i));
 	if (!value_count(agents))
 		out_f(&c->out, "No agent is configured.  Next: overseer init\n");
 	show_rules(&c->out, res);
-	return 0;
 }

@@ -157,25 +157,13 @@ static void show_unknown(struct out *o, const value *res)
 				(long long)untold, runs_word(untold));
 }
 
-int cmd_cost(struct cli *c, struct ov_err *err)
+void show_cost_get(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
-	const value *res;
-	bool done;
-	int r;
-
-	cli_param(c, params, "by", "by");
-	cli_param(c, params, "since", "since");
-	cli_param(c, params, "goal", "goal");
-	r = cli_call(c, CALL_READ, "cost.get", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	if (value_count(value_at(res, "rows")) == 0) {
 		out_f(&c->out, "Nothing was used%s.\n",
 				cli_has(c, "since") ? " since then" : " yet");
-		return 0;
+		return;
 	}
 	show_table(&c->out, res);
 	show_unknown(&c->out, res);
-	return 0;
 }

@@ -328,7 +328,7 @@ static int missing_options(struct cli *c, const value *status, str *ret, struct 
 	int r = take_sets(c, &s, err);
 
 	if (r == 0)
-		r = client_call(&c->client, CALL_WRITE, "config.show", NULL, &shown, err);
+		r = client_ask_daemon(&c->client, OP_config_show, NULL, &shown, err);
 	if (r == 0)
 		r = try_config(c, &s, s.n, &config, err);
 	if (r < 0)
@@ -373,7 +373,7 @@ static int already_up(struct cli *c, struct ov_err *err)
 {
 	const value *s, *d;
 	str missing = STR(""), since;
-	int r = client_call(&c->client, CALL_WRITE, "status.get", NULL, &s, err);
+	int r = client_ask_daemon(&c->client, OP_status_get, NULL, &s, err);
 
 	if (r == 0)
 		r = missing_options(c, s, &missing, err);
@@ -482,7 +482,7 @@ int cmd_up(struct cli *c, struct ov_err *err)
 		r = try_up(c, program, &started, &again, err);
 	if (r < 0 || !started)
 		return r;
-	r = client_call(&c->client, CALL_WRITE, "status.get", NULL, &s, err);
+	r = client_ask_daemon(&c->client, OP_status_get, NULL, &s, err);
 	if (r < 0)
 		return r;
 	if (c->json)

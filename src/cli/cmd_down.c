@@ -80,7 +80,7 @@ static void tell_left(struct cli *c, const value *before)
 	const value *s = before;
 	size_t n;
 
-	(void)client_call(&c->client, CALL_READ, "status.get", NULL, &s, &ignored);
+	(void)client_call(&c->client, OP_status_get, NULL, &s, &ignored);
 	n = agent_rows(o, s);
 	if (n && cli_has(c, "stop-runs"))
 		out_f(o,
@@ -195,17 +195,17 @@ static int ask_to_stop(struct cli *c, const value **ret, struct ov_err *err)
 	int r = 0;
 
 	if (all)
-		r = client_ask(&c->client, "events.follow", NULL, c->timeout_ms, &ignored, err);
+		r = client_ask(&c->client, OP_events_follow, NULL, c->timeout_ms, &ignored, err);
 	if (all)
 		value_put(c->arena, params, "stop_runs", value_bool(c->arena, true));
-	return r == 0 ? client_ask(&c->client, "daemon.stop", params, c->timeout_ms, ret, err) : r;
+	return r == 0 ? client_ask(&c->client, OP_daemon_stop, params, c->timeout_ms, ret, err) : r;
 }
 
 static int stop(struct cli *c, struct ov_err *err)
 {
 	const value *before, *res;
 	int64_t wait;
-	int pidfd, r = client_ask(&c->client, "status.get", NULL, c->timeout_ms, &before, err);
+	int pidfd, r = client_ask(&c->client, OP_status_get, NULL, c->timeout_ms, &before, err);
 
 	if (r < 0)
 		return r;
@@ -242,7 +242,7 @@ static int not_running(struct cli *c, struct ov_err *err)
 	struct ov_err ignored = { 0 };
 	const value *s;
 	size_t n = 0;
-	int r = client_call(&c->client, CALL_READ, "status.get", NULL, &s, &ignored);
+	int r = client_call(&c->client, OP_status_get, NULL, &s, &ignored);
 
 	if (r == 0 && cli_has(c, "stop-runs")) {
 		n = agent_rows(&c->out, s);
@@ -261,7 +261,7 @@ static int not_running(struct cli *c, struct ov_err *err)
 	return 0;
 }
 
-int cmd_down(struct cli *c, struct ov_err *err)
+int cmd_daemon_stop(struct cli *c, struct ov_err *err)
 {
 	int r = cli_store(c, err);
 

@@ -4,8 +4,6 @@
 #include "cli/command.h"
 #include "data/value/json.h"
 
-enum { EVENTS_DEFAULT = 100 };
-
 static void event_row(struct cli *c, const value *e, const struct ids *goals)
 {
 	struct out *o = &c->out;
@@ -16,22 +14,6 @@ static void event_row(struct cli *c, const value *e, const struct ids *goals)
 	cell(o, S_BOLD, node.n ? node : goal.n ? ids_short(goals, goal) : STR("-"));
 	cell(o, S_PLAIN, out_prose(o, value_str_at(e, "text")));
 	row_end(o);
-}
-
-static value *event_params(struct cli *c)
-{
-	value *params = value_object(c->arena);
-
-	cli_param(c, params, "goal", "goal");
-	cli_param(c, params, "node", "node");
-	cli_param(c, params, "type", "type");
-	cli_param(c, params, "since", "since");
-	if (cli_has(c, "after"))
-		value_put(c->arena, params, "after", value_int(c->arena, cli_int(c, "after", 0)));
-	if (cli_has(c, "limit"))
-		value_put(c->arena, params, "limit",
-				value_int(c->arena, cli_int(c, "limit", EVENTS_DEFAULT)));
-	return params;
 }
 
 /* The filters, with ids as events carry them: whole. */
@@ -46,10 +28,11 @@ static int resolve_filter(struct cli *c, struct filter *ret, struct ov_err *err)
 	int r;
 
 	*ret = (struct filter){ .type = cli_flag(c, "type") };
-	cli_param(c, params, "goal", "goal");
+	if (cli_has(c, "goal"))
+		value_put(c->arena, params, "goal", value_str(c->arena, cli_flag(c, "goal")));
 	if (cli_has(c, "node")) {
-		cli_param(c, params, "node", "node");
-		r = client_ask(&c->client, "work.show", params, c->timeout_ms, &res, err);
+		value_put(c->arena, params, "node", value_str(c->arena, cli_flag(c, "node")));
+		r = client_ask(&c->client, OP_work_show, params, c->timeout_ms, &res, err);
 		if (r == 0)
 			*ret = (struct filter){ value_str_at(res, "goal"), value_str_at(res, "id"),
 				ret->type };
@@ -57,7 +40,7 @@ static int resolve_filter(struct cli *c, struct filter *ret, struct ov_err *err)
 	}
 	if (!cli_has(c, "goal"))
 		return 0;
-	r = client_ask(&c->client, "goal.show", params, c->timeout_ms, &res, err);
+	r = client_ask(&c->client, OP_goal_show, params, c->timeout_ms, &res, err);
 	if (r == 0)
 		ret->goal = value_str_at(res, "id");
 	return r;
@@ -118,14 +101,15 @@ static int follow_loop(struct cli *c, const struct filter *f, int64_t after, str
 /* Prints what the log holds, page by page up to its head; *ret_after is the last event read. */
 static int print_stored(struct cli *c, int64_t *ret_after, struct ov_err *err)
 {
-	value *params = event_params(c);
 	int64_t after = -1, head = 0;
+	value *params;
+	int r = cli_params(c, &params, err);
 
-	while (after < head) {
+	while (r == 0 && after < head) {
 		const value *res, *list;
 		int64_t next;
-		int r = client_ask(&c->client, "events.list", params, c->timeout_ms, &res, err);
 
+		r = client_ask(&c->client, OP_events_list, params, c->timeout_ms, &res, err);
 		if (r != 0)
 			return r;
 		list = value_at(res, "events");
@@ -142,7 +126,7 @@ static int print_stored(struct cli *c, int64_t *ret_after, struct ov_err *err)
 		value_put(c->arena, params, "after", value_int(c->arena, after));
 	}
 	*ret_after = after;
-	return 0;
+	return r;
 }
 
 /* The newest events, then what comes, without a gap between the two. */
@@ -164,23 +148,26 @@ static int follow(struct cli *c, struct ov_err *err)
 		r = print_stored(c, &after, err);
 	if (r == 0) {
 		value_put(c->arena, from, "after", value_int(c->arena, after));
-		r = client_ask(&c->client, "events.follow", from, c->timeout_ms, &res, err);
+		r = client_ask(&c->client, OP_events_follow, from, c->timeout_ms, &res, err);
 	}
 	if (r != 0)
 		return r == CLIENT_SIGNAL ? client_signal_status(&c->client) : r;
 	return follow_loop(c, &f, after, err);
 }
 
-int cmd_events(struct cli *c, struct ov_err *err)
+int cmd_events_list(struct cli *c, struct ov_err *err)
 {
 	struct ids goals = { 0 };
 	const value *res, *list;
+	value *params;
 	bool done;
 	int r;
 
 	if (cli_has(c, "follow"))
 		return follow(c, err);
-	r = cli_call(c, CALL_READ, "events.list", event_params(c), &res, &done, err);
+	r = cli_params(c, &params, err);
+	if (r == 0)
+		r = cli_ask(c, params, &res, &done, err);
 	if (r != 0 || done)
 		return r;
 	list = value_at(res, "events");

@@ -144,7 +144,7 @@ static void show_conclusion(struct cli *c, const value *res)
 	table_end(o, "");
 }
 
-static void show_explain(struct cli *c, const value *res)
+void show_explain_get(struct cli *c, const value *res)
 {
 	const value *next = value_at(res, "next");
 	struct out *o = &c->out;
@@ -165,35 +165,8 @@ static void show_explain(struct cli *c, const value *res)
 	table_end(o, "");
 }
 
-static int ask(struct cli *c, const char *method, const value **ret, bool *ret_done,
-		struct ov_err *err)
-{
-	value *params = value_object(c->arena);
-
-	value_put(c->arena, params, "id", value_str(c->arena, c->args[0]));
-	cli_param(c, params, "goal", "goal");
-	return cli_call(c, CALL_READ, method, params, ret, ret_done, err);
-}
-
-int cmd_explain(struct cli *c, struct ov_err *err)
-{
-	const value *res;
-	bool done;
-	int r = ask(c, "explain.get", &res, &done, err);
-
-	if (r == 0 && !done)
-		show_explain(c, res);
-	return r;
-}
-
 /* As it stands in the prompt, and nothing else: what people see is what the agent sees. */
-int cmd_handoff_show(struct cli *c, struct ov_err *err)
+void show_handoff_show(struct cli *c, const value *res)
 {
-	const value *res;
-	bool done;
-	int r = ask(c, "handoff.show", &res, &done, err);
-
-	if (r == 0 && !done)
-		out_lines(&c->out, "", value_str_at(res, "text"));
-	return r;
+	out_lines(&c->out, "", value_str_at(res, "text"));
 }

@@ -42,7 +42,7 @@ static void tell_plan(struct cli *c, str goal)
 	const value *plan;
 
 	value_put(c->arena, params, "goal", value_str(c->arena, goal));
-	if (client_call(&c->client, CALL_READ, "plan.show", params, &plan, &err) != 0)
+	if (client_call(&c->client, OP_plan_show, params, &plan, &err) != 0)
 		return;
 	count_nodes(value_at(plan, "phases"), 0, &t);
 	out_f(&c->out, STR_FMT ", " STR_FMT ", " STR_FMT ". Ready now: " STR_FMT "\n",
@@ -56,14 +56,12 @@ static void tell_plan(struct cli *c, str goal)
 
 int cmd_goal_create(struct cli *c, struct ov_err *err)
 {
-	value *params = value_object(c->arena);
 	const value *res, *plan;
 	bool done, planned;
+	value *params;
 	str id;
-	int r = goal_definition(c, params, err);
+	int r = cli_params(c, &params, err);
 
-	if (cli_has(c, "no-plan"))
-		value_put(c->arena, params, "no_plan", value_bool(c->arena, true));
 	if (r == 0 && cli_has(c, "plan")) {
 		r = plan_load(c, cli_flag(c, "plan"), &plan, err);
 		if (r == 0)
@@ -71,7 +69,7 @@ int cmd_goal_create(struct cli *c, struct ov_err *err)
 	}
 	if (r != 0)
 		return r;
-	r = cli_call(c, CALL_WRITE, "goal.create", params, &res, &done, err);
+	r = cli_ask(c, params, &res, &done, err);
 	if (r != 0 || done)
 		return r;
 	id = id_short(value_str_at(res, "goal"));
@@ -106,21 +104,13 @@ str goal_status_word(const value *g)
 	return str_is(status, "paused") && str_is(health, "aborted") ? health : status;
 }
 
-int cmd_goal_list(struct cli *c, struct ov_err *err)
+void show_goal_list(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
 	struct ids ids = { .partial = cli_has(c, "status") || cli_has(c, "tag") };
 	struct out *o = &c->out;
-	const value *res, *goals;
+	const value *goals;
 	int64_t put_away;
-	bool done;
-	int r;
 
-	cli_param(c, params, "status", "status");
-	cli_param(c, params, "tag", "tag");
-	r = cli_call(c, CALL_READ, "goal.list", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	goals = value_at(res, "goals");
 	put_away = value_int_at(res, "archived");
 	ids.partial |= put_away > 0;
@@ -151,7 +141,6 @@ int cmd_goal_list(struct cli *c, struct ov_err *err)
 	if (put_away)
 		out_f(o, "and %lld archived: overseer goal list --status archived\n",
 				(long long)put_away);
-	return 0;
 }
 
 static void list_texts(struct out *o, const char *label, const value *texts)
@@ -296,18 +285,11 @@ void goal_show_record(struct out *o, const value *g)
 	}
 }
 
-int cmd_goal_show(struct cli *c, struct ov_err *err)
+void show_goal_show(struct cli *c, const value *g)
 {
-	value *params = value_object(c->arena);
 	struct out *o = &c->out;
-	const value *g, *asks;
-	bool done;
-	int r;
+	const value *asks;
 
-	value_put(c->arena, params, "goal", value_str(c->arena, c->args[0]));
-	r = cli_call(c, CALL_READ, "goal.show", params, &g, &done, err);
-	if (r != 0 || done)
-		return r;
 	out_styled(o, S_BOLD, value_str_at(g, "id"));
 	out_f(o, "  ");
 	out_text(o, value_str_at(g, "title"));
@@ -324,22 +306,13 @@ int cmd_goal_show(struct cli *c, struct ov_err *err)
 			value_count(asks) ? "overseer inbox      " : "",
 			STR_ARG(id_short(value_str_at(g, "id"))),
 			STR_ARG(id_short(value_str_at(g, "id"))));
-	return 0;
 }
 
-int cmd_goal_history(struct cli *c, struct ov_err *err)
+void show_goal_history(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
 	struct out *o = &c->out;
-	const value *res, *g;
-	bool done;
-	int r;
+	const value *g;
 
-	value_put(c->arena, params, "goal", value_str(c->arena, c->args[0]));
-	cli_param(c, params, "at", "at");
-	r = cli_call(c, CALL_CHILD, "goal.history", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	g = value_at(res, "goal");
 	out_styled(o, S_BOLD, value_str_at(g, "id"));
 	out_f(o, "  ");
@@ -352,5 +325,4 @@ int cmd_goal_history(struct cli *c, struct ov_err *err)
 	out_f(o, "\n");
 	plan_tree_rows(c, value_at(value_at(res, "plan"), "phases"), STR(""), 0);
 	table_end(o, "");
-	return 0;
 }

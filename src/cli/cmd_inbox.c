@@ -71,19 +71,10 @@ static void entry_rows(struct out *o, const value *x)
 		commands_row(o, x);
 }
 
-int cmd_inbox(struct cli *c, struct ov_err *err)
+void show_inbox_list(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
-	const value *res, *list;
-	bool done;
-	int r;
+	const value *list;
 
-	cli_param(c, params, "goal", "goal");
-	if (cli_has(c, "all"))
-		value_put(c->arena, params, "all", value_bool(c->arena, true));
-	r = cli_call(c, CALL_READ, "inbox.list", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	list = value_at(res, "inbox");
 	for (size_t i = 0; i < value_count(list); i++)
 		entry_rows(&c->out, value_item(list, i));
@@ -93,7 +84,11 @@ int cmd_inbox(struct cli *c, struct ov_err *err)
 	if (value_int_at(res, "snoozed") > 0 && !cli_has(c, "all"))
 		out_f(&c->out, "%lld more put off.  Next  overseer inbox --all\n",
 				(long long)value_int_at(res, "snoozed"));
-	return 0;
+}
+
+void show_inbox(struct cli *c, const value *res)
+{
+	show_inbox_list(c, res);
 }
 
 static void show_facts(struct out *o, const value *facts)
@@ -178,21 +173,11 @@ static void show_state(struct out *o, const value *x)
 	table_end(o, "");
 }
 
-int cmd_inbox_show(struct cli *c, struct ov_err *err)
+void show_inbox_show(struct cli *c, const value *x)
 {
-	value *params = value_object(c->arena);
 	struct out *o = &c->out;
-	const value *x, *next;
-	bool done;
-	int64_t number;
-	int r = inbox_number(c->args[0], &number, err);
+	const value *next;
 
-	if (r == 0)
-		value_put(c->arena, params, "number", value_int(c->arena, number));
-	if (r == 0)
-		r = cli_call(c, CALL_READ, "inbox.show", params, &x, &done, err);
-	if (r != 0 || done)
-		return r;
 	out_f(o, "#%lld ", (long long)value_int_at(x, "number"));
 	out_styled(o, S_BOLD, value_str_at(x, "kind"));
 	out_f(o, "\n");
@@ -213,5 +198,4 @@ int cmd_inbox_show(struct cli *c, struct ov_err *err)
 	if (value_count(next))
 		out_f(o, "      overseer inbox snooze %lld 4h\n",
 				(long long)value_int_at(x, "number"));
-	return 0;
 }

@@ -97,8 +97,9 @@ static int all_of_kind(struct cli *c, struct entries *x, struct ov_err *err)
 	const value *res, *list;
 	int r = cli_store(c, err);
 
+	/* As they are now, not as they are stored: without a daemon nothing can be answered. */
 	if (r == 0)
-		r = client_call(&c->client, CALL_WRITE, "inbox.list", NULL, &res, err);
+		r = client_ask_daemon(&c->client, OP_inbox_list, NULL, &res, err);
 	if (r < 0)
 		return r;
 	x->several = true;
@@ -211,7 +212,6 @@ static void show_snoozed(struct cli *c, const value *res)
 
 /* What is asked of the daemon about each entry. */
 struct ask {
-	const char *method;
 	value *params;
 	void (*show)(struct cli *c, const value *res);
 };
@@ -228,7 +228,7 @@ static int ask_one(struct cli *c, const struct ask *ask, int64_t number, struct 
 	int r;
 
 	set_number(c, ask, number);
-	r = cli_call(c, CALL_WRITE, ask->method, ask->params, &res, &done, err);
+	r = cli_ask(c, ask->params, &res, &done, err);
 	if (r == 0 && !done)
 		ask->show(c, res);
 	return r;
@@ -287,7 +287,7 @@ static int ask_several(struct cli *c, const struct ask *ask, const struct entrie
 		int code;
 
 		set_number(c, ask, x->p[i]);
-		code = client_call(&c->client, CALL_WRITE, ask->method, ask->params, &res, &why);
+		code = client_call(&c->client, op_id(c->command), ask->params, &res, &why);
 		/* Without a daemon there is nobody who could be asked about the others. */
 		if (code == OV_EUNAVAILABLE) {
 			*err = why;
@@ -336,56 +336,53 @@ static str answer_text(struct cli *c, size_t from)
 
 int cmd_inbox_answer(struct cli *c, struct ov_err *err)
 {
-	struct ask ask = { "inbox.answer", value_object(c->arena), show_result };
+	struct ask ask = { .show = show_result };
 	struct entries x = { 0 };
 	size_t rest;
 	int r = take_entries(c, -1, &x, &rest, err);
 
 	if (r == 0 && rest == c->args_n)
 		return usage(c, "an answer is missing", err);
+	if (r == 0)
+		r = cli_params(c, &ask.params, err);
 	if (r < 0)
 		return r;
 	value_put(c->arena, ask.params, "answer", value_str(c->arena, answer_text(c, rest)));
 	if (x.several)
 		value_put(c->arena, ask.params, "only_options", value_bool(c->arena, true));
-	cli_param(c, ask.params, "reason", "reason");
-	r = amount_params(c, ask.params, "estimate", err);
-	if (r == 0)
-		r = amount_params(c, ask.params, "budget", err);
-	return r == 0 ? ask_about(c, &ask, &x, err) : r;
+	return ask_about(c, &ask, &x, err);
 }
 
-static int judge(struct cli *c, const char *method, struct ov_err *err)
+static int judge(struct cli *c, struct ov_err *err)
 {
-	struct ask ask = { method, value_object(c->arena), show_result };
+	struct ask ask = { .show = show_result };
 	struct entries x = { 0 };
 	size_t rest;
 	int r = take_entries(c, 0, &x, &rest, err);
 
-	cli_param(c, ask.params, "reason", "reason");
-	if (cli_has(c, "false-positive"))
-		value_put(c->arena, ask.params, "false_positive", value_bool(c->arena, true));
+	if (r == 0)
+		r = cli_params(c, &ask.params, err);
 	return r == 0 ? ask_about(c, &ask, &x, err) : r;
 }
 
 int cmd_inbox_approve(struct cli *c, struct ov_err *err)
 {
-	return judge(c, "inbox.approve", err);
+	return judge(c, err);
 }
 
 int cmd_inbox_deny(struct cli *c, struct ov_err *err)
 {
-	return judge(c, "inbox.deny", err);
+	return judge(c, err);
 }
 
 int cmd_inbox_dismiss(struct cli *c, struct ov_err *err)
 {
-	return judge(c, "inbox.dismiss", err);
+	return judge(c, err);
 }
 
 int cmd_inbox_snooze(struct cli *c, struct ov_err *err)
 {
-	struct ask ask = { "inbox.snooze", value_object(c->arena), show_snoozed };
+	struct ask ask = { .show = show_snoozed };
 	str text = c->args[c->args_n - 1];
 	ov_time until, now = c->out.now;
 	struct entries x = { 0 };
@@ -400,7 +397,10 @@ int cmd_inbox_snooze(struct cli *c, struct ov_err *err)
 				STR_ARG(c->args_n > 1 ? c->args[0] : STR("N")));
 	}
 	r = take_entries(c, 1, &x, &rest, err);
+	if (r == 0)
+		r = cli_params(c, &ask.params, err);
+	if (r < 0)
+		return r;
 	value_put(c->arena, ask.params, "for_ms", value_int(c->arena, until - now));
-	cli_param(c, ask.params, "reason", "reason");
-	return r == 0 ? ask_about(c, &ask, &x, err) : r;
+	return ask_about(c, &ask, &x, err);
 }

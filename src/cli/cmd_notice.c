@@ -73,20 +73,11 @@ static void notice_row(struct out *o, const value *x, const struct ids *ids)
 	row_end(o);
 }
 
-int cmd_notice_list(struct cli *c, struct ov_err *err)
+void show_notice_list(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
 	struct ids ids = { 0 };
-	const value *res, *list;
-	bool done;
-	int r;
+	const value *list;
 
-	cli_param(c, params, "goal", "goal");
-	if (cli_has(c, "all"))
-		value_put(c->arena, params, "all", value_bool(c->arena, true));
-	r = cli_call(c, CALL_READ, "notice.list", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	list = value_at(res, "notices");
 	for (size_t i = 0; i < value_count(list); i++)
 		ids_add(&ids, value_str_at(value_item(list, i), "id"));
@@ -97,21 +88,12 @@ int cmd_notice_list(struct cli *c, struct ov_err *err)
 	ids_done(&ids);
 	if (value_count(list) == 0)
 		out_f(&c->out, "Everybody was told.\n");
-	return 0;
 }
 
-int cmd_notice_show(struct cli *c, struct ov_err *err)
+void show_notice_show(struct cli *c, const value *x)
 {
-	value *params = value_object(c->arena);
 	struct out *o = &c->out;
-	const value *x;
-	bool done;
-	int r;
 
-	value_put(c->arena, params, "notice", value_str(c->arena, c->args[0]));
-	r = cli_call(c, CALL_READ, "notice.show", params, &x, &done, err);
-	if (r != 0 || done)
-		return r;
 	out_text(o, value_str_at(x, "id"));
 	out_f(o, " ");
 	out_styled(o, style_of(x), value_str_at(x, "status"));
@@ -136,25 +118,13 @@ int cmd_notice_show(struct cli *c, struct ov_err *err)
 	if (str_is(value_str_at(x, "status"), "failed"))
 		out_f(o, "Next  overseer notice retry " STR_FMT "\n",
 				STR_ARG(id_short(value_str_at(x, "id"))));
-	return 0;
 }
 
-int cmd_notice_retry(struct cli *c, struct ov_err *err)
+void show_notice_retry(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
-	const value *res;
-	bool done;
-	int r;
-
-	value_put(c->arena, params, "notice", value_str(c->arena, c->args[0]));
-	cli_param(c, params, "reason", "reason");
-	r = cli_call(c, CALL_WRITE, "notice.retry", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	out_f(&c->out, "The notice is tried again by ");
 	out_text(&c->out, value_str_at(res, "channel"));
 	out_f(&c->out, ", " STR_FMT ".\nNext  overseer notice show " STR_FMT "\n",
 			STR_ARG(out_until(&c->out, value_str_at(res, "due_at"))),
 			STR_ARG(id_short(value_str_at(res, "notice"))));
-	return 0;
 }

@@ -64,20 +64,12 @@ static void iteration_row(struct out *o, const value *it)
 	row_end(o);
 }
 
-int cmd_work_iterations(struct cli *c, struct ov_err *err)
+void show_iteration_list(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
 	struct out *o = &c->out;
-	const value *res, *list;
+	const value *list;
 	int64_t count;
-	bool done;
-	int r;
 
-	value_put(c->arena, params, "node", value_str(c->arena, c->args[0]));
-	cli_param(c, params, "goal", "goal");
-	r = cli_call(c, CALL_READ, "iteration.list", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	list = value_at(res, "iterations");
 	count = value_int_at(res, "count");
 	for (size_t i = 0; i < value_count(list); i++)
@@ -92,7 +84,6 @@ int cmd_work_iterations(struct cli *c, struct ov_err *err)
 	if (count)
 		out_f(o, "Next  overseer report " STR_FMT "\n",
 				STR_ARG(id_short(value_str_at(res, "goal"))));
-	return 0;
 }
 
 static void detection_row(struct out *o, const value *d)
@@ -128,19 +119,11 @@ void show_detections(struct out *o, const value *list, size_t most)
 		out_f(o, "  and %zu before that\n", n - most);
 }
 
-int cmd_goal_detections(struct cli *c, struct ov_err *err)
+void show_detection_list(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
 	struct out *o = &c->out;
-	const value *res, *list;
-	bool done;
-	int r;
+	const value *list;
 
-	value_put(c->arena, params, "goal", value_str(c->arena, c->args[0]));
-	cli_param(c, params, "node", "node");
-	r = cli_call(c, CALL_READ, "detection.list", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	list = value_at(res, "detections");
 	for (size_t i = 0; i < value_count(list); i++) {
 		const value *d = value_item(list, i);
@@ -161,5 +144,4 @@ int cmd_goal_detections(struct cli *c, struct ov_err *err)
 	else
 		out_f(o, "Next  overseer report " STR_FMT "\n",
 				STR_ARG(id_short(value_str_at(res, "goal"))));
-	return 0;
 }

@@ -98,9 +98,9 @@ static int check_for_goal(struct cli *c, const value *plan, struct ov_err *err)
 	bool done;
 	int r;
 
-	cli_param(c, params, "goal", "goal");
+	value_put(c->arena, params, "goal", value_str(c->arena, cli_flag(c, "goal")));
 	value_put(c->arena, params, "plan", (value *)plan);
-	r = cli_call(c, CALL_READ, "plan.check", params, &res, &done, err);
+	r = cli_call(c, OP_plan_check, params, &res, &done, err);
 	if (r != 0)
 		return r;
 	if (!done && value_count(value_at(res, "problems")))
@@ -130,20 +130,17 @@ int cmd_plan_check(struct cli *c, struct ov_err *err)
 
 int cmd_plan_apply(struct cli *c, struct ov_err *err)
 {
-	value *params = value_object(c->arena);
 	const value *plan, *res;
+	value *params;
 	bool done;
 	int r = plan_load(c, c->args[0], &plan, err);
 
+	if (r == 0)
+		r = cli_params(c, &params, err);
 	if (r != 0)
 		return r;
-	cli_param(c, params, "goal", "goal");
-	cli_param(c, params, "reason", "reason");
-	if (cli_has(c, "version"))
-		value_put(c->arena, params, "version",
-				value_int(c->arena, cli_int(c, "version", 0)));
 	value_put(c->arena, params, "plan", (value *)plan);
-	r = cli_call(c, CALL_WRITE, "plan.apply", params, &res, &done, err);
+	r = cli_ask(c, params, &res, &done, err);
 	/* The error names the first problem; people get all of them. */
 	if (r == OV_EINVALID_PLAN && !c->json) {
 		int checked = check_for_goal(c, plan, NULL);
@@ -232,24 +229,15 @@ void plan_tree_rows(struct cli *c, const value *nodes, str lead, int depth)
 	}
 }
 
-int cmd_plan_show(struct cli *c, struct ov_err *err)
+void show_plan_show(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
-	const value *res, *progress;
+	const value *progress;
 	struct out *o = &c->out;
-	bool done;
-	int r;
 
-	value_put(c->arena, params, "goal", value_str(c->arena, c->args[0]));
-	if (cli_has(c, "document"))
-		value_put(c->arena, params, "document", value_bool(c->arena, true));
-	r = cli_call(c, CALL_READ, "plan.show", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	if (cli_has(c, "document")) {
 		json_write_pretty(&o->buf, value_at(res, "document"));
 		out_f(o, "\n");
-		return 0;
+		return;
 	}
 	progress = value_at(res, "progress");
 	out_styled(o, S_BOLD, id_short(value_str_at(res, "id")));
@@ -270,21 +258,13 @@ int cmd_plan_show(struct cli *c, struct ov_err *err)
 		out_f(o, "\n%zu removed by later versions: overseer plan history " STR_FMT "\n",
 				value_count(value_at(res, "removed")),
 				STR_ARG(id_short(value_str_at(res, "id"))));
-	return 0;
 }
 
-int cmd_plan_history(struct cli *c, struct ov_err *err)
+void show_plan_history(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
-	const value *res, *list;
+	const value *list;
 	struct out *o = &c->out;
-	bool done;
-	int r;
 
-	value_put(c->arena, params, "goal", value_str(c->arena, c->args[0]));
-	r = cli_call(c, CALL_READ, "plan.history", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	list = value_at(res, "versions");
 	for (size_t i = 0; i < value_count(list); i++) {
 		const value *v = value_item(list, i);
@@ -303,37 +283,12 @@ int cmd_plan_history(struct cli *c, struct ov_err *err)
 	if (value_count(list) > 1)
 		out_f(o, "\nNext  overseer plan diff " STR_FMT "\n",
 				STR_ARG(id_short(value_str_at(res, "goal"))));
-	return 0;
 }
 
-int cmd_plan_diff(struct cli *c, struct ov_err *err)
+void show_plan_diff(struct cli *c, const value *res)
 {
-	static const char *const names[] = { "goal", "from", "to" };
-	value *params = value_object(c->arena);
-	const value *res;
-	bool done;
-	int r;
-
-	value_put(c->arena, params, names[0], value_str(c->arena, c->args[0]));
-	for (size_t i = 1; i < c->args_n; i++) {
-		str text = c->args[i];
-		int64_t version;
-
-		if (str_starts(text, STR("v")))
-			text = str_sub(text, 1, text.n);
-		if (!str_to_i64(text, &version) || version < 0) {
-			ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not a plan version",
-					STR_ARG(c->args[i]));
-			return ov_next(err, "overseer plan history " STR_FMT, STR_ARG(c->args[0]));
-		}
-		value_put(c->arena, params, names[i], value_int(c->arena, version));
-	}
-	r = cli_call(c, CALL_READ, "plan.diff", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	out_f(&c->out, "Plan of " STR_FMT ", version %lld to %lld\n",
 			STR_ARG(id_short(value_str_at(res, "goal"))),
 			(long long)value_int_at(res, "from"), (long long)value_int_at(res, "to"));
 	print_diff(c, res);
-	return 0;
 }

@@ -38,55 +38,24 @@ static void show_queue(struct out *o, const char *title, const value *list)
 	ids_done(&goals);
 }
 
-int cmd_queue_list(struct cli *c, struct ov_err *err)
+void show_queue_list(struct cli *c, const value *res)
 {
-	const value *res;
-	bool done;
-	int r = cli_call(c, CALL_READ, "queue.list", NULL, &res, &done, err);
-
-	if (r != 0 || done)
-		return r;
 	show_queue(&c->out, "TO BE ACCEPTED", value_at(res, "accept"));
 	show_queue(&c->out, "TO BE BEGUN", value_at(res, "dispatch"));
 	if (value_count(value_at(res, "accept")) + value_count(value_at(res, "dispatch")) == 0)
 		out_f(&c->out, "Nothing waits.\n");
-	return 0;
 }
 
-static int act(struct cli *c, const char *method, const value **ret, bool *ret_done,
-		struct ov_err *err)
+void show_queue_retry(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
-
-	value_put(c->arena, params, "node", value_str(c->arena, c->args[0]));
-	cli_param(c, params, "goal", "goal");
-	cli_param(c, params, "reason", "reason");
-	return cli_call(c, CALL_WRITE, method, params, ret, ret_done, err);
-}
-
-int cmd_queue_retry(struct cli *c, struct ov_err *err)
-{
-	const value *res;
-	bool done;
-	int r = act(c, "queue.retry", &res, &done, err);
-
-	if (r != 0 || done)
-		return r;
 	out_text(&c->out, value_str_at(res, "node"));
 	out_f(&c->out, " waits no longer; next step: ");
 	out_text(&c->out, value_str_at(res, "stage"));
 	out_f(&c->out, "\nNext  overseer queue list\n");
-	return 0;
 }
 
-int cmd_queue_drop(struct cli *c, struct ov_err *err)
+void show_queue_drop(struct cli *c, const value *res)
 {
-	const value *res;
-	bool done;
-	int r = act(c, "queue.drop", &res, &done, err);
-
-	if (r != 0 || done)
-		return r;
 	out_text(&c->out, value_str_at(res, "node"));
 	out_f(&c->out, " is out of the queue and blocked.");
 	if (value_str_at(res, "branch").n) {
@@ -96,5 +65,4 @@ int cmd_queue_drop(struct cli *c, struct ov_err *err)
 	}
 	out_f(&c->out, "\nNext  overseer work unblock " STR_FMT " --reason TEXT\n",
 			STR_ARG(out_clean(&c->out, value_str_at(res, "node"))));
-	return 0;
 }

@@ -52,7 +52,7 @@ static int show_goal(struct cli *c, struct ov_err *err)
 		return usage_next(c, c->command, err);
 	}
 	value_put(c->arena, params, "goal", value_str(c->arena, c->args[0]));
-	r = cli_call(c, CALL_CHILD, "report.goal", params, &doc, &done, err);
+	r = cli_call(c, OP_report_goal, params, &doc, &done, err);
 	if (r != 0 || done)
 		return r;
 	if (cli_has(c, "html"))
@@ -130,10 +130,10 @@ static int show_detectors(struct cli *c, struct ov_err *err)
 	bool done;
 	int r;
 
-	cli_param(c, params, "goal", "goal");
-	if (c->args_n)
-		value_put(c->arena, params, "goal", value_str(c->arena, c->args[0]));
-	r = cli_call(c, CALL_CHILD, "report.detectors", params, &doc, &done, err);
+	if (c->args_n || cli_has(c, "goal"))
+		value_put(c->arena, params, "goal",
+				value_str(c->arena, c->args_n ? c->args[0] : cli_flag(c, "goal")));
+	r = cli_call(c, OP_report_detectors, params, &doc, &done, err);
 	if (r != 0 || done)
 		return r;
 	rows = value_at(doc, "detectors");
@@ -290,7 +290,7 @@ static int show_period(struct cli *c, struct ov_err *err)
 	value_put(c->arena, params, "since",
 			cli_has(c, "since") ? value_str(c->arena, cli_flag(c, "since"))
 					    : value_cstr(c->arena, "1d"));
-	r = cli_call(c, CALL_CHILD, "report.period", params, &doc, &done, err);
+	r = cli_call(c, OP_report_period, params, &doc, &done, err);
 	if (r != 0 || done)
 		return r;
 	unattended = duration_format_short(c->arena, value_int_at(doc, "unattended_ms"));

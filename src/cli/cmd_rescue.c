@@ -2,15 +2,6 @@
 #include "base/str.h"
 #include "cli/command.h"
 
-/* Git may take its time over many refs: the usual wait is meant for a question. */
-static int call(struct cli *c, const char *method, const value *params, const value **ret,
-		bool *ret_done, struct ov_err *err)
-{
-	if (!cli_has(c, "timeout"))
-		c->timeout_ms = c->client.timeout_ms = 10 * OV_MINUTE;
-	return cli_call(c, CALL_CHILD, method, params, ret, ret_done, err);
-}
-
 static str whose(struct out *o, const value *x)
 {
 	if (!value_str_at(x, "node").n)
@@ -48,28 +39,17 @@ static void show_rows(struct out *o, const value *list)
 	table_end(o, "  ");
 }
 
-int cmd_rescue_list(struct cli *c, struct ov_err *err)
+void show_rescue_list(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
+	const value *list = value_at(res, "rescued");
 	struct out *o = &c->out;
-	const value *res, *list;
-	bool done;
-	int r;
 
-	cli_param(c, params, "worker", "worker");
-	cli_param(c, params, "node", "node");
-	if (cli_has(c, "limit"))
-		value_put(c->arena, params, "limit", value_int(c->arena, cli_int(c, "limit", 0)));
-	r = call(c, "rescue.list", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
-	list = value_at(res, "rescued");
 	if (value_str_at(res, "problem").n)
 		out_f(o, "Whose it is could not be found out: " STR_FMT "\n",
 				STR_ARG(out_clean(o, value_str_at(res, "problem"))));
 	if (value_count(list) == 0) {
 		out_f(o, "Nothing was rescued.\n");
-		return 0;
+		return;
 	}
 	show_rows(o, list);
 	if (value_int_at(res, "matching") > (int64_t)value_count(list))
@@ -78,26 +58,13 @@ int cmd_rescue_list(struct cli *c, struct ov_err *err)
 						(long long)value_count(list));
 	out_styled(o, S_BOLD, STR("Next"));
 	out_f(o, "  overseer rescue show ID     overseer rescue restore ID\n");
-	return 0;
 }
 
-static value *id_param(struct cli *c)
-{
-	value *params = value_object(c->arena);
-
-	value_put(c->arena, params, "id", value_str(c->arena, c->args[0]));
-	return params;
-}
-
-int cmd_rescue_show(struct cli *c, struct ov_err *err)
+void show_rescue_show(struct cli *c, const value *x)
 {
 	struct out *o = &c->out;
-	const value *x, *log;
-	bool done;
-	int r = call(c, "rescue.show", id_param(c), &x, &done, err);
+	const value *log;
 
-	if (r != 0 || done)
-		return r;
 	out_field(o, "Ref", value_str_at(x, "ref"));
 	out_field(o, "Rescued",
 			arena_printf(o->arena, STR_FMT " ago, " STR_FMT,
@@ -124,39 +91,28 @@ int cmd_rescue_show(struct cli *c, struct ov_err *err)
 					STR_ARG(out_clean(o, value_str_at(x, "base"))),
 					STR_ARG(out_clean(o, value_str_at(x, "ref"))));
 	}
-	return 0;
 }
 
-int cmd_rescue_restore(struct cli *c, struct ov_err *err)
+void show_rescue_restore(struct cli *c, const value *res)
 {
-	value *params = id_param(c);
 	struct out *o = &c->out;
-	const value *res;
-	bool done;
-	int r;
 
-	cli_param(c, params, "branch", "branch");
-	r = call(c, "rescue.restore", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	out_f(o, "Branch ");
 	out_styled(o, S_BOLD, value_str_at(res, "branch"));
 	out_f(o, " has it; nothing else was changed.\nNext  git switch " STR_FMT "\n",
 			STR_ARG(out_clean(o, value_str_at(res, "branch"))));
-	return 0;
 }
 
 int cmd_rescue_prune(struct cli *c, struct ov_err *err)
 {
-	value *params = value_object(c->arena);
 	struct out *o = &c->out;
 	const value *res;
+	value *params;
 	bool done;
-	int r;
+	int r = cli_params(c, &params, err);
 
-	if (cli_has(c, "dry-run"))
-		value_put(c->arena, params, "dry_run", value_bool(c->arena, true));
-	r = call(c, "rescue.prune", params, &res, &done, err);
+	if (r == 0)
+		r = cli_ask(c, params, &res, &done, err);
 	if (r != 0)
 		return r;
 	if (!done) {

@@ -61,22 +61,12 @@ static void run_heads(struct out *o)
 	row_end(o);
 }
 
-int cmd_run_list(struct cli *c, struct ov_err *err)
+void show_run_list(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
 	struct ids ids = { 0 };
 	struct out *o = &c->out;
-	const value *res, *runs;
-	bool done;
-	int r;
+	const value *runs;
 
-	cli_param(c, params, "goal", "goal");
-	cli_param(c, params, "node", "node");
-	cli_param(c, params, "status", "status");
-	ids.partial = params->object.n > 0;
-	r = cli_call(c, CALL_READ, "run.list", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	runs = value_at(res, "runs");
 	for (size_t i = 0; i < value_count(runs); i++)
 		ids_add(&ids, value_str_at(value_item(runs, i), "id"));
@@ -99,8 +89,7 @@ int cmd_run_list(struct cli *c, struct ov_err *err)
 	table_end(o, "");
 	ids_done(&ids);
 	if (value_count(runs) == 0)
-		out_f(o, "No runs%s.\n", params->object.n ? " fit" : " yet");
-	return 0;
+		out_f(o, "No runs%s.\n", cli_narrowed(c) ? " fit" : " yet");
 }
 
 /* What held its processes together; nothing before it has ended. */
@@ -208,32 +197,13 @@ static void show_run(struct cli *c, const value *x)
 	out_f(o, "Next  overseer run log " STR_FMT "\n", STR_ARG(id_short(value_str_at(x, "id"))));
 }
 
-int cmd_run_show(struct cli *c, struct ov_err *err)
+void show_run_show(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
-	const value *res;
-	bool done;
-	int r;
-
-	value_put(c->arena, params, "run", value_str(c->arena, c->args[0]));
-	r = cli_call(c, CALL_READ, "run.show", params, &res, &done, err);
-	if (r == 0 && !done)
-		show_run(c, res);
-	return r;
+	show_run(c, res);
 }
 
-int cmd_run_stop(struct cli *c, struct ov_err *err)
+void show_run_stop(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
-	const value *res;
-	bool done;
-	int r;
-
-	value_put(c->arena, params, "run", value_str(c->arena, c->args[0]));
-	cli_param(c, params, "reason", "reason");
-	r = cli_call(c, CALL_WRITE, "run.stop", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	out_f(&c->out, "Run " STR_FMT " is being stopped; its work is kept. ",
 			STR_ARG(id_short(value_str_at(res, "run"))));
 	out_text(&c->out, value_str_at(res, "node"));
@@ -241,5 +211,4 @@ int cmd_run_stop(struct cli *c, struct ov_err *err)
 			" is blocked until you unblock it.\nNext  overseer work unblock " STR_FMT
 			" --reason TEXT\n",
 			STR_ARG(out_clean(&c->out, value_str_at(res, "node"))));
-	return 0;
 }

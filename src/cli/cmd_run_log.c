@@ -118,9 +118,9 @@ static int read_page(struct log *g, bool errors, int64_t wait_ms, const value **
 	if (errors)
 		value_put(g->arena, params, "errors", value_bool(g->arena, true));
 	if (!g->follow)
-		return client_call(&c->client, CALL_READ, "run.log", params, ret, err);
+		return client_call(&c->client, OP_run_log, params, ret, err);
 	value_put(g->arena, params, "wait_ms", value_int(g->arena, wait_ms));
-	return client_ask(&c->client, "run.log", params, wait_ms + c->timeout_ms, ret, err);
+	return client_ask(&c->client, OP_run_log, params, wait_ms + c->timeout_ms, ret, err);
 }
 
 static void show_left_out(struct out *o, int64_t bytes)

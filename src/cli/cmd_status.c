@@ -452,14 +452,14 @@ static int take_picture(struct cli *c, bool *following, const value **ret, struc
 	int r = client_connect(client, err);
 
 	if (r == 0 && !*following)
-		r = client_ask(client, "events.follow", NULL, c->timeout_ms, ret, err);
+		r = client_ask(client, OP_events_follow, NULL, c->timeout_ms, ret, err);
 	if (r == 0) {
 		*following = true;
-		r = client_ask(client, "status.get", NULL, c->timeout_ms, ret, err);
+		r = client_ask(client, OP_status_get, NULL, c->timeout_ms, ret, err);
 	}
 	*following = *following && client->fd >= 0;
 	if (r == OV_EUNAVAILABLE && client->fd < 0 &&
-			client_call(client, CALL_READ, "status.get", NULL, ret, &why) == 0 &&
+			client_call(client, OP_status_get, NULL, ret, &why) == 0 &&
 			value_bool_at(value_at(*ret, "watch"), "alive"))
 		return 0;
 	return r;
@@ -503,7 +503,7 @@ static int watch(struct cli *c, struct ov_err *err)
 	return r == 0 ? watch_loop(c, err) : r;
 }
 
-int cmd_status(struct cli *c, struct ov_err *err)
+int cmd_status_get(struct cli *c, struct ov_err *err)
 {
 	const value *s;
 	bool done;
@@ -511,7 +511,7 @@ int cmd_status(struct cli *c, struct ov_err *err)
 
 	if (cli_has(c, "watch"))
 		return watch(c, err);
-	r = cli_call(c, CALL_READ, "status.get", NULL, &s, &done, err);
+	r = cli_call(c, OP_status_get, NULL, &s, &done, err);
 	if (r != 0 || done)
 		return r;
 	show_status(&c->out, s);

@@ -9,30 +9,6 @@
 #include "cli/command.h"
 #include "sys/file/file.h"
 
-/* They read or write everything: the usual wait is meant for a question. */
-static void take_time(struct cli *c)
-{
-	if (!cli_has(c, "timeout"))
-		c->timeout_ms = c->client.timeout_ms = OV_HOUR;
-}
-
-/* The file as the daemon sees it, whose working folder is another. */
-static int file_param(struct cli *c, value *params, struct ov_err *err)
-{
-	char here[PATH_MAX];
-	str file = c->args[0];
-
-	if (c->args_n == 0)
-		return 0;
-	if (file.n && file.p[0] != '/') {
-		if (!getcwd(here, sizeof(here)))
-			return ov_fail(err, OV_EIO, "the working folder has no name");
-		file = str_from(path_join(c->arena, here, arena_cstr(c->arena, file)));
-	}
-	value_put(c->arena, params, "file", value_str(c->arena, file));
-	return 0;
-}
-
 static enum style level_style(str level)
 {
 	if (str_is(level, "problem"))
@@ -78,20 +54,16 @@ static void show_rebuilt(struct out *o, const value *v)
 	out_f(o, ".\n");
 }
 
-int cmd_doctor(struct cli *c, struct ov_err *err)
+int cmd_doctor_run(struct cli *c, struct ov_err *err)
 {
-	value *params = value_object(c->arena);
 	struct out *o = &c->out;
 	const value *res;
+	value *params;
 	bool done;
-	int r;
+	int r = cli_params(c, &params, err);
 
-	take_time(c);
-	if (cli_has(c, "fix"))
-		value_put(c->arena, params, "fix", value_bool(c->arena, true));
-	if (cli_has(c, "rebuild"))
-		value_put(c->arena, params, "rebuild", value_bool(c->arena, true));
-	r = cli_call(c, CALL_CHILD, "doctor.run", params, &res, &done, err);
+	if (r == 0)
+		r = cli_ask(c, params, &res, &done, err);
 	if (r < 0)
 		return r;
 	if (!done) {
@@ -109,18 +81,8 @@ int cmd_doctor(struct cli *c, struct ov_err *err)
 	return value_bool_at(res, "ok") ? 0 : ov_code_info(OV_ESTATE)->exit_status;
 }
 
-int cmd_backup(struct cli *c, struct ov_err *err)
+void show_store_backup(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
-	const value *res;
-	bool done;
-	int r = file_param(c, params, err);
-
-	take_time(c);
-	if (r == 0)
-		r = cli_call(c, CALL_CHILD, "store.backup", params, &res, &done, err);
-	if (r < 0 || done)
-		return r;
 	out_text(&c->out, value_str_at(res, "file"));
 	out_f(&c->out, ": %lld events, %lld bytes, verified\n",
 			(long long)value_int_at(res, "last_seq"),
@@ -129,7 +91,6 @@ int cmd_backup(struct cli *c, struct ov_err *err)
 		out_f(&c->out, "%lld older one%s removed\n",
 				(long long)value_int_at(res, "removed"),
 				value_int_at(res, "removed") == 1 ? " was" : "s were");
-	return 0;
 }
 
 /* Copies a file to standard output; what is printed before goes first. */
@@ -161,7 +122,7 @@ static int export_to_stdout(struct cli *c, struct ov_err *err)
 	tmp = path_join(c->arena, c->client.dir,
 			arena_cstr(c->arena, arena_printf(c->arena, ".tmp-export-%d", getpid())));
 	value_put(c->arena, params, "file", value_cstr(c->arena, tmp));
-	r = client_call(&c->client, CALL_CHILD, "store.export", params, &res, err);
+	r = client_call(&c->client, OP_store_export, params, &res, err);
 	if (r < 0)
 		return r;
 	fd = file_open(tmp, O_RDONLY, 0);
@@ -174,18 +135,18 @@ static int export_to_stdout(struct cli *c, struct ov_err *err)
 	return r;
 }
 
-int cmd_export(struct cli *c, struct ov_err *err)
+int cmd_store_export(struct cli *c, struct ov_err *err)
 {
-	value *params = value_object(c->arena);
 	const value *res;
+	value *params;
 	bool done;
-	int r = file_param(c, params, err);
+	int r;
 
-	take_time(c);
-	if (r == 0 && (c->args_n == 0 || str_is(c->args[0], "-")))
+	if (c->args_n == 0 || str_is(c->args[0], "-"))
 		return export_to_stdout(c, err);
+	r = cli_params(c, &params, err);
 	if (r == 0)
-		r = cli_call(c, CALL_CHILD, "store.export", params, &res, &done, err);
+		r = cli_ask(c, params, &res, &done, err);
 	if (r < 0 || done)
 		return r;
 	out_text(&c->out, value_str_at(res, "file"));
@@ -193,19 +154,8 @@ int cmd_export(struct cli *c, struct ov_err *err)
 	return 0;
 }
 
-int cmd_import(struct cli *c, struct ov_err *err)
+void show_store_import(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
-	const value *res;
-	bool done;
-	int r = file_param(c, params, err);
-
-	take_time(c);
-	if (r == 0)
-		r = cli_call(c, CALL_CHILD, "store.import", params, &res, &done, err);
-	if (r < 0 || done)
-		return r;
 	out_f(&c->out, "%lld events were imported.  Next: overseer up\n",
 			(long long)value_int_at(res, "events"));
-	return 0;
 }

@@ -40,19 +40,12 @@ static void list_row(struct out *o, const value *n, const struct ids *goals, boo
 	row_end(o);
 }
 
-int cmd_work_list(struct cli *c, struct ov_err *err)
+void show_work_list(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
-	const value *res, *nodes;
+	const value *nodes;
 	struct ids goals = { 0 };
-	bool done, many = false;
-	int r;
+	bool many = false;
 
-	cli_param(c, params, "goal", "goal");
-	cli_param(c, params, "status", "status");
-	r = cli_call(c, CALL_READ, "work.list", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	nodes = value_at(res, "nodes");
 	for (size_t i = 0; i < value_count(nodes); i++) {
 		str goal = value_str_at(value_item(nodes, i), "goal");
@@ -62,14 +55,13 @@ int cmd_work_list(struct cli *c, struct ov_err *err)
 		many = goals.all.n > 0;
 		ids_add(&goals, goal);
 	}
-	goals.partial = params->object.n > 0;
+	goals.partial = cli_narrowed(c);
 	for (size_t i = 0; i < value_count(nodes); i++)
 		list_row(&c->out, value_item(nodes, i), &goals, many);
 	table_end(&c->out, "");
 	ids_done(&goals);
 	if (value_count(nodes) == 0)
-		out_f(&c->out, "No work%s.\n", params->object.n ? " fits" : " yet");
-	return 0;
+		out_f(&c->out, "No work%s.\n", cli_narrowed(c) ? " fits" : " yet");
 }
 
 static void texts(struct out *o, const char *label, const value *list)
@@ -284,40 +276,9 @@ static void show_node(struct cli *c, const value *n)
 	out_f(o, "\n");
 }
 
-int cmd_work_show(struct cli *c, struct ov_err *err)
+void show_work_show(struct cli *c, const value *res)
 {
-	value *params = value_object(c->arena);
-	const value *res;
-	bool done;
-	int r;
-
-	value_put(c->arena, params, "node", value_str(c->arena, c->args[0]));
-	cli_param(c, params, "goal", "goal");
-	r = cli_call(c, CALL_READ, "work.show", params, &res, &done, err);
-	if (r == 0 && !done)
-		show_node(c, res);
-	return r;
-}
-
-/* Sends a command about a node, with whatever of its options was given. */
-static int act(struct cli *c, const char *method, const char *status, const value **ret,
-		bool *ret_done, struct ov_err *err)
-{
-	static const char *const options[][2] = { { "goal", "goal" }, { "reason", "reason" },
-		{ "unblock_when", "unblock-when" }, { "kind", "kind" }, { "needs", "needs" },
-		{ "configure", "configure" }, { "agent", "agent" }, { "message", "message" } };
-	static const char *const flags[] = { "force", "now" };
-	value *params = value_object(c->arena);
-
-	value_put(c->arena, params, "node", value_str(c->arena, c->args[0]));
-	if (status)
-		value_put(c->arena, params, "status", value_cstr(c->arena, status));
-	for (size_t i = 0; i < ARRAY_LEN(options); i++)
-		cli_param(c, params, options[i][0], options[i][1]);
-	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
-		if (cli_has(c, flags[i]))
-			value_put(c->arena, params, flags[i], value_bool(c->arena, true));
-	return cli_call(c, CALL_WRITE, method, params, ret, ret_done, err);
+	show_node(c, res);
 }
 
 static void show_released(struct out *o, const value *res)
@@ -363,15 +324,8 @@ void show_consequences(struct out *o, const value *res)
 }
 
 /* The answer in a line, what else there is to know, and where to look. */
-static int tell(struct cli *c, const char *method, const char *status, const char *more,
-		struct ov_err *err)
+static void tell_node(struct cli *c, const value *res, const char *more)
 {
-	const value *res;
-	bool done;
-	int r = act(c, method, status, &res, &done, err);
-
-	if (r != 0 || done)
-		return r;
 	out_styled(&c->out, S_BOLD, value_str_at(res, "node"));
 	out_f(&c->out, " is ");
 	out_styled(&c->out, status_style(value_str_at(res, "status")), value_str_at(res, "status"));
@@ -380,53 +334,45 @@ static int tell(struct cli *c, const char *method, const char *status, const cha
 	show_consequences(&c->out, res);
 	out_f(&c->out, "Next  overseer explain " STR_FMT "\n",
 			STR_ARG(out_clean(&c->out, value_str_at(res, "node"))));
-	return 0;
 }
 
-int cmd_work_done(struct cli *c, struct ov_err *err)
+void show_work_done(struct cli *c, const value *res)
 {
-	return tell(c, "work.update", "done", "", err);
+	tell_node(c, res, "");
 }
 
-int cmd_work_block(struct cli *c, struct ov_err *err)
+void show_work_block(struct cli *c, const value *res)
 {
-	return tell(c, "work.update", "blocked", "", err);
+	tell_node(c, res, "");
 }
 
-int cmd_work_unblock(struct cli *c, struct ov_err *err)
+void show_work_unblock(struct cli *c, const value *res)
 {
-	return tell(c, "work.update", "queued", "", err);
+	tell_node(c, res, "");
 }
 
-int cmd_work_cancel(struct cli *c, struct ov_err *err)
+void show_work_cancel(struct cli *c, const value *res)
 {
-	return tell(c, "work.cancel", NULL, " What was made is kept.", err);
+	tell_node(c, res, " What was made is kept.");
 }
 
-int cmd_work_reopen(struct cli *c, struct ov_err *err)
+void show_work_reopen(struct cli *c, const value *res)
 {
-	return tell(c, "work.reopen", NULL, "", err);
+	tell_node(c, res, "");
 }
 
-int cmd_work_reassign(struct cli *c, struct ov_err *err)
+void show_work_reassign(struct cli *c, const value *res)
 {
-	return tell(c, "work.reassign", NULL, " What was made is kept and handed over.", err);
+	tell_node(c, res, " What was made is kept and handed over.");
 }
 
-int cmd_work_rerun(struct cli *c, struct ov_err *err)
+void show_work_rerun(struct cli *c, const value *res)
 {
-	return tell(c, "work.rerun", NULL, " Its run is stopped, its work kept; a new run follows.",
-			err);
+	tell_node(c, res, " Its run is stopped, its work kept; a new run follows.");
 }
 
-int cmd_work_nudge(struct cli *c, struct ov_err *err)
+void show_work_nudge(struct cli *c, const value *res)
 {
-	const value *res;
-	bool done;
-	int r = act(c, "work.nudge", NULL, &res, &done, err);
-
-	if (r != 0 || done)
-		return r;
 	out_styled(&c->out, S_BOLD, value_str_at(res, "node"));
 	if (cli_has(c, "now"))
 		out_f(&c->out,
@@ -438,49 +384,15 @@ int cmd_work_nudge(struct cli *c, struct ov_err *err)
 				" is asked for its status.\nNext  overseer run log " STR_FMT
 				" --follow\n",
 				STR_ARG(id_short(value_str_at(res, "run"))));
-	return 0;
 }
 
-/* "Bash,edit" and several of these, as one list. */
-static void put_tools(struct cli *c, value *params, const char *key)
+void show_work_scope(struct cli *c, const value *res)
 {
-	const value *given = cli_list(c, key);
-	value *list = value_array(c->arena);
-
-	for (size_t i = 0; i < value_count(given); i++) {
-		str rest = value_str_or(value_item(given, i), STR("")), part;
-
-		while (str_split(&rest, ',', &part))
-			if (str_trim(part).n)
-				value_push(c->arena, list, value_str(c->arena, str_trim(part)));
-	}
-	if (value_count(given))
-		value_put(c->arena, params, key, list);
-}
-
-int cmd_work_scope(struct cli *c, struct ov_err *err)
-{
-	value *params = value_object(c->arena);
-	const value *res;
-	bool done;
-	str tools;
-	int r;
-
-	value_put(c->arena, params, "node", value_str(c->arena, c->args[0]));
-	cli_param(c, params, "goal", "goal");
-	cli_param(c, params, "reason", "reason");
-	put_tools(c, params, "allow");
-	put_tools(c, params, "deny");
-	r = cli_call(c, CALL_WRITE, "work.scope", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
-	tools = tools_text(c->arena, value_at(res, "tools"));
 	out_styled(&c->out, S_BOLD, value_str_at(res, "node"));
 	out_f(&c->out, " may use: ");
-	out_text(&c->out, tools);
+	out_text(&c->out, tools_text(c->arena, value_at(res, "tools")));
 	out_f(&c->out,
 			". This holds from its next turn on.\nNext  overseer work "
 			"show " STR_FMT "\n",
 			STR_ARG(out_clean(&c->out, value_str_at(res, "node"))));
-	return 0;
 }

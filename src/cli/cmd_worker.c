@@ -6,15 +6,6 @@
 #include "core/model/limits.h"
 #include "core/model/model_worker.h"
 
-value *worker_params(struct cli *c)
-{
-	value *params = value_object(c->arena);
-
-	value_put(c->arena, params, "worker", value_str(c->arena, c->args[0]));
-	cli_param(c, params, "reason", "reason");
-	return params;
-}
-
 /* What is being done to it, or to be done, comes before what it does. */
 static void status_cell(struct out *o, const value *w)
 {
@@ -161,14 +152,10 @@ void show_workers(struct out *o, const value *status)
 		auto_summary(o, mode);
 }
 
-int cmd_worker_list(struct cli *c, struct ov_err *err)
+void show_worker_list(struct cli *c, const value *res)
 {
-	const value *res, *list;
-	bool done;
-	int r = cli_call(c, CALL_READ, "worker.list", NULL, &res, &done, err);
+	const value *list;
 
-	if (r != 0 || done)
-		return r;
 	list = value_at(res, "workers");
 	list_kind(&c->out, "Workers of the pool", list, "pool");
 	list_kind(&c->out, "Workers of people", list, "manual");
@@ -179,81 +166,35 @@ int cmd_worker_list(struct cli *c, struct ov_err *err)
 		out_f(&c->out,
 				"No workers yet: they are made when there is work.\n"
 				"Next  overseer worker add NAME, for one of your own\n");
-	return 0;
 }
 
-int cmd_worker_add(struct cli *c, struct ov_err *err)
+void show_worker_add(struct cli *c, const value *res)
 {
-	value *params = worker_params(c);
-	const value *res;
-	bool done;
-	int r;
-
-	cli_param(c, params, "agent", "agent");
-	if (cli_has(c, "excluded-from-pool"))
-		value_put(c->arena, params, "excluded", value_bool(c->arena, true));
-	r = cli_call(c, CALL_WRITE, "worker.add", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
+	(void)res;
 	out_f(&c->out,
 			"Worker " STR_FMT " was added%s.\nNext  overseer worker start " STR_FMT
 			" --task TEXT\n",
 			STR_ARG(out_clean(&c->out, c->args[0])),
 			cli_has(c, "excluded-from-pool") ? "; goals leave it alone" : "",
 			STR_ARG(out_clean(&c->out, c->args[0])));
-	return 0;
 }
 
-int cmd_worker_start(struct cli *c, struct ov_err *err)
+void show_worker_start(struct cli *c, const value *res)
 {
-	value *params = worker_params(c);
-	const value *res;
-	bool done;
-	str task, node;
-	int r = input_text(c, cli_flag(c, "task"), LIMIT_TEXT, &task, err);
+	str node = out_clean(&c->out, value_str_at(res, "node"));
 
-	if (r < 0)
-		return r;
-	value_put(c->arena, params, "task", value_str(c->arena, task));
-	cli_param(c, params, "agent", "agent");
-	r = cli_call(c, CALL_WRITE, "worker.start", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
-	node = out_clean(&c->out, value_str_at(res, "node"));
 	out_f(&c->out,
 			"Worker " STR_FMT " begins with " STR_FMT
 			".\nNext  overseer worker peek " STR_FMT ", overseer explain " STR_FMT "\n",
 			STR_ARG(out_clean(&c->out, c->args[0])), STR_ARG(node),
 			STR_ARG(out_clean(&c->out, c->args[0])), STR_ARG(node));
-	return 0;
 }
 
-/* The words need no quotes. */
-static str words(struct cli *c)
+void show_worker_message(struct cli *c, const value *res)
 {
-	str text = c->args[1];
-
-	for (size_t i = 2; i < c->args_n; i++)
-		text = arena_printf(c->arena, STR_FMT " " STR_FMT, STR_ARG(text),
-				STR_ARG(c->args[i]));
-	return text;
-}
-
-int cmd_worker_message(struct cli *c, struct ov_err *err)
-{
-	value *params = worker_params(c);
-	const value *res;
-	bool done;
-	int r;
-
-	value_put(c->arena, params, "text", value_str(c->arena, words(c)));
-	r = cli_call(c, CALL_WRITE, "worker.message", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
 	out_f(&c->out, "%s\n",
 			str_is(value_str_at(res, "told"), "now")
 					? "Its agent is told."
 					: "Its agent cannot be told while it runs: it is told with "
 					  "its next run.");
-	return 0;
 }

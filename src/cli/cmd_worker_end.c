@@ -117,29 +117,26 @@ static int wait_for(struct cli *c, const char *wanted, const value *list, struct
 	return r < 0 ? r : w.failed ? 1 : 0;
 }
 
-static int wish(struct cli *c, const char *method, const char *wanted, struct ov_err *err)
+static int wish(struct cli *c, const char *wanted, struct ov_err *err)
 {
-	value *params = value_object(c->arena);
 	const value *res, *ignored;
-	bool done, all = cli_has(c, "all");
+	value *params;
+	bool done;
 	int r;
 
-	if (all == (c->args_n > 0))
+	if (cli_has(c, "all") == (c->args_n > 0))
 		return ov_fail(err, OV_EINVALID, "name one worker, or give --all");
-	if (all)
-		value_put(c->arena, params, "all", value_bool(c->arena, true));
-	else
-		value_put(c->arena, params, "worker", value_str(c->arena, c->args[0]));
-	cli_param(c, params, "reason", "reason");
-	r = cli_store(c, err);
+	r = cli_params(c, &params, err);
+	if (r == 0)
+		r = cli_store(c, err);
 	if (r == 0)
 		r = client_connect(&c->client, err);
 	/* First follow, then ask: nothing can happen in between unseen. */
 	if (r == 0 && !c->json)
-		r = client_ask(&c->client, "events.follow", value_object(c->arena), c->timeout_ms,
+		r = client_ask(&c->client, OP_events_follow, value_object(c->arena), c->timeout_ms,
 				&ignored, err);
 	if (r == 0)
-		r = cli_call(c, CALL_WRITE, method, params, &res, &done, err);
+		r = cli_ask(c, params, &res, &done, err);
 	if (r != 0 || done)
 		return r;
 	if (value_count(value_at(res, "workers")) == 0)
@@ -149,10 +146,10 @@ static int wish(struct cli *c, const char *method, const char *wanted, struct ov
 
 int cmd_worker_reset(struct cli *c, struct ov_err *err)
 {
-	return wish(c, "worker.reset", "reset", err);
+	return wish(c, "reset", err);
 }
 
 int cmd_worker_nuke(struct cli *c, struct ov_err *err)
 {
-	return wish(c, "worker.nuke", "nuke", err);
+	return wish(c, "nuke", err);
 }

@@ -14,8 +14,11 @@ enum { PEEK_LINES = 40, PEEK_MAX = 1024 * 1024, PEEK_MS = 10 * 1000 };
 static int read_worker(struct cli *c, const value **ret, bool *ret_done, struct ov_err *err)
 {
 	str name = c->args[0];
-	int r = cli_call(c, CALL_READ, "worker.show", worker_params(c), ret, ret_done, err);
+	value *params;
+	int r = cli_params(c, &params, err);
 
+	if (r == 0)
+		r = cli_call(c, OP_worker_show, params, ret, ret_done, err);
 	if (r != 0 || *ret_done || value_str_at(*ret, "run").n)
 		return r;
 	ov_fail(err, OV_ESTATE, "worker " STR_FMT " is " STR_FMT ": there is no run to look at",

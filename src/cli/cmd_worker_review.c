@@ -38,8 +38,11 @@ int cmd_worker_review(struct cli *c, struct ov_err *err)
 	const value *res;
 	bool done;
 	str name = out_clean(&c->out, c->args[0]);
-	int r = cli_call(c, CALL_WRITE, "worker.review", worker_params(c), &res, &done, err);
+	value *params;
+	int r = cli_params(c, &params, err);
 
+	if (r == 0)
+		r = cli_ask(c, params, &res, &done, err);
 	if (r != 0 || done)
 		return r;
 	r = show_diff(c, value_str_at(res, "target"), value_str_at(res, "branch"), err);
@@ -51,32 +54,21 @@ int cmd_worker_review(struct cli *c, struct ov_err *err)
 	return r;
 }
 
-int cmd_worker_accept(struct cli *c, struct ov_err *err)
+void show_worker_accept(struct cli *c, const value *res)
 {
-	const value *res;
-	bool done;
-	int r = cli_call(c, CALL_WRITE, "worker.accept", worker_params(c), &res, &done, err);
-
-	if (r == 0 && !done)
-		out_f(&c->out,
-				"It goes to " STR_FMT " when its turn comes.\n"
-				"Next  overseer queue list\n",
-				STR_ARG(out_clean(&c->out, value_str_at(res, "target"))));
-	return r;
+	out_f(&c->out,
+			"It goes to " STR_FMT " when its turn comes.\n"
+			"Next  overseer queue list\n",
+			STR_ARG(out_clean(&c->out, value_str_at(res, "target"))));
 }
 
-int cmd_worker_reject(struct cli *c, struct ov_err *err)
+void show_worker_reject(struct cli *c, const value *res)
 {
-	const value *res;
-	bool done;
-	int r = cli_call(c, CALL_WRITE, "worker.reject", worker_params(c), &res, &done, err);
-
-	if (r == 0 && !done)
-		out_f(&c->out,
-				"Its agent is told, and goes on.\nNext  overseer worker "
-				"peek " STR_FMT "\n",
-				STR_ARG(out_clean(&c->out, c->args[0])));
-	return r;
+	(void)res;
+	out_f(&c->out,
+			"Its agent is told, and goes on.\nNext  overseer worker "
+			"peek " STR_FMT "\n",
+			STR_ARG(out_clean(&c->out, c->args[0])));
 }
 
 /* The event that tells what came of the step; CLIENT_EVENT, and *ret in the arena. */
@@ -130,21 +122,24 @@ static int tell_end(struct cli *c, const value *data, const char *well)
 }
 
 /* Asks for a step of git, and waits for it. */
-static int step(struct cli *c, const char *method, const char *well, struct ov_err *err)
+static int step(struct cli *c, const char *well, struct ov_err *err)
 {
 	struct arena a = ARENA_INIT;
 	const value *res, *e;
+	value *params;
 	bool done;
-	int r = cli_store(c, err);
+	int r = cli_params(c, &params, err);
 
+	if (r == 0)
+		r = cli_store(c, err);
 	if (r == 0)
 		r = client_connect(&c->client, err);
 	/* First follow, then ask: nothing can happen in between unseen. */
 	if (r == 0)
-		r = client_ask(&c->client, "events.follow", value_object(c->arena), c->timeout_ms,
+		r = client_ask(&c->client, OP_events_follow, value_object(c->arena), c->timeout_ms,
 				&res, err);
 	if (r == 0)
-		r = cli_call(c, CALL_WRITE, method, worker_params(c), &res, &done, err);
+		r = cli_ask(c, params, &res, &done, err);
 	if (r != 0 || done)
 		return r;
 	if (!value_str_at(res, "effect").n) {
@@ -162,10 +157,10 @@ static int step(struct cli *c, const char *method, const char *well, struct ov_e
 
 int cmd_worker_rebase(struct cli *c, struct ov_err *err)
 {
-	return step(c, "worker.rebase", "Rebased.", err);
+	return step(c, "Rebased.", err);
 }
 
 int cmd_worker_pick(struct cli *c, struct ov_err *err)
 {
-	return step(c, "worker.pick", "Picked as commit ", err);
+	return step(c, "Picked as commit ", err);
 }

@@ -2,24 +2,33 @@
 #include "base/moment.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "data/value/json.h"
 
-str command_name(struct arena *a, const struct command *cmd)
+str command_name(struct arena *a, const struct op *cmd)
 {
 	return arena_printf(a, "%s%s%s", cmd->noun, cmd->verb ? " " : "",
 			cmd->verb ? cmd->verb : "");
 }
 
+/* The next row from *at on that is a command; NULL after the last. */
+static const struct op *command_at(size_t *at)
+{
+	while (*at < OP_COUNT && !op_rows[*at].noun)
+		++*at;
+	return *at < OP_COUNT ? &op_rows[*at] : NULL;
+}
+
 bool noun_exists(str noun)
 {
-	const struct command *cmd;
+	const struct op *cmd;
 
-	for (size_t i = 0; (cmd = command_at(i)); i++)
+	for (size_t i = 0; (cmd = command_at(&i)); i++)
 		if (str_is(noun, cmd->noun))
 			return true;
 	return false;
 }
 
-int usage_next(struct cli *c, const struct command *cmd, struct ov_err *err)
+int usage_next(struct cli *c, const struct op *cmd, struct ov_err *err)
 {
 	if (cmd)
 		return ov_next(err, "overseer help " STR_FMT, STR_ARG(command_name(c->arena, cmd)));
@@ -29,11 +38,11 @@ int usage_next(struct cli *c, const struct command *cmd, struct ov_err *err)
 /* The nearest noun, or the nearest verb of a noun. */
 static const char *nearest(str word, str noun)
 {
-	const struct command *cmd;
+	const struct op *cmd;
 	const char *names[256];
 	size_t n = 0;
 
-	for (size_t i = 0; (cmd = command_at(i)); i++) {
+	for (size_t i = 0; (cmd = command_at(&i)); i++) {
 		if (noun.n == 0)
 			names[n++] = cmd->noun;
 		else if (str_is(noun, cmd->noun) && cmd->verb)
@@ -46,10 +55,10 @@ static const char *nearest(str word, str noun)
 static int unknown_verb(struct cli *c, str noun, str verb, struct ov_err *err)
 {
 	const char *near = nearest(verb, noun);
-	const struct command *cmd;
+	const struct op *cmd;
 	str verbs = STR("");
 
-	for (size_t i = 0; (cmd = command_at(i)); i++)
+	for (size_t i = 0; (cmd = command_at(&i)); i++)
 		if (str_is(noun, cmd->noun))
 			verbs = arena_printf(c->arena, STR_FMT "%s%s", STR_ARG(verbs),
 					verbs.n ? ", " : "", cmd->verb);
@@ -72,12 +81,12 @@ static int unknown_noun(str noun, struct ov_err *err)
 	return near ? ov_next(err, "overseer %s", near) : ov_next(err, "overseer help");
 }
 
-int command_find(struct cli *c, const str *words, size_t n, const struct command **ret,
+int command_by_words(struct cli *c, const str *words, size_t n, const struct op **ret,
 		size_t *ret_used, struct ov_err *err)
 {
-	const struct command *cmd;
+	const struct op *cmd;
 
-	for (size_t i = 0; (cmd = command_at(i)); i++) {
+	for (size_t i = 0; (cmd = command_at(&i)); i++) {
 		bool whole = !cmd->verb || (n > 1 && str_is(words[1], cmd->verb));
 
 		if (!str_is(words[0], cmd->noun) || !whole)
@@ -95,32 +104,47 @@ int command_find(struct cli *c, const str *words, size_t n, const struct command
 	return 0;
 }
 
-static void list_row(struct out *o, const struct command *cmd)
+static void list_row(struct out *o, const struct op *cmd)
 {
 	cell(o, S_BOLD, command_name(o->arena, cmd));
 	cell(o, S_PLAIN, str_from(cmd->summary));
 	row_end(o);
 }
 
-static void list_flags(struct out *o, const struct flag *flags, size_t n)
+static const char *notes(const struct op_param *p)
+{
+	return p->required ? " (required)" : op_param_repeats(p) ? " (repeatable)" : "";
+}
+
+static void list_flags(struct out *o, const struct op_param *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		cell_f(o, S_BOLD, "--%s%s%s", flags[i].name, flags[i].arg ? " " : "",
-				flags[i].arg ? flags[i].arg : "");
-		cell_f(o, S_PLAIN, "%s%s", flags[i].help, flags[i].required ? " (required)" : "");
+		if (!p[i].flag)
+			continue;
+		cell_f(o, S_BOLD, "--%s%s%s", p[i].flag, p[i].word ? " " : "",
+				p[i].word ? p[i].word : "");
+		cell_f(o, S_PLAIN, "%s%s", p[i].help, notes(&p[i]));
 		row_end(o);
 	}
 }
 
+static bool has_flags(const struct op *cmd)
+{
+	for (size_t i = 0; i < cmd->params_n; i++)
+		if (cmd->params[i].flag)
+			return true;
+	return false;
+}
+
 void help_all(struct out *o)
 {
-	const struct command *cmd;
+	const struct op *cmd;
 
 	out_f(o,
 			"usage: overseer [--dir DIR] [--json] [--timeout DURATION] COMMAND ...\n\n"
 			"Supervises coding agents: keeps plans, hands out work, checks it, merges "
 			"it.\n\n");
-	for (size_t i = 0; (cmd = command_at(i)); i++)
+	for (size_t i = 0; (cmd = command_at(&i)); i++)
 		list_row(o, cmd);
 	table_end(o, "  ");
 	out_f(o, "\nOptions of every command\n");
@@ -131,96 +155,103 @@ void help_all(struct out *o)
 
 void help_noun(struct out *o, str noun)
 {
-	const struct command *cmd;
+	const struct op *cmd;
 
 	out_f(o, "usage: overseer " STR_FMT " COMMAND ...\n\n", STR_ARG(noun));
-	for (size_t i = 0; (cmd = command_at(i)); i++)
+	for (size_t i = 0; (cmd = command_at(&i)); i++)
 		if (str_is(noun, cmd->noun))
 			list_row(o, cmd);
 	table_end(o, "  ");
 	out_f(o, "\nNext  overseer help " STR_FMT " COMMAND\n", STR_ARG(noun));
 }
 
-static str usage_line(struct arena *a, const struct command *cmd)
+static str usage_line(struct arena *a, const struct op *cmd)
 {
-	str s = arena_printf(a, "overseer " STR_FMT, STR_ARG(command_name(a, cmd)));
+	str s = arena_printf(a, "overseer " STR_FMT, STR_ARG(command_name(a, cmd))), args;
+	int min, max;
 
-	for (size_t i = 0; i < cmd->flags_n; i++) {
-		const struct flag *f = &cmd->flags[i];
+	for (size_t i = 0; i < cmd->params_n; i++) {
+		const struct op_param *p = &cmd->params[i];
 
-		s = arena_printf(a, STR_FMT " %s--%s%s%s%s%s", STR_ARG(s), f->required ? "" : "[",
-				f->name, f->arg ? " " : "", f->arg ? f->arg : "",
-				f->required ? "" : "]", f->kind == FLAG_LIST ? "..." : "");
+		if (p->flag)
+			s = arena_printf(a, STR_FMT " %s--%s%s%s%s%s", STR_ARG(s),
+					p->required ? "" : "[", p->flag, p->word ? " " : "",
+					p->word ? p->word : "", p->required ? "" : "]",
+					op_param_repeats(p) ? "..." : "");
 	}
-	return arena_printf(a, STR_FMT "%s%s", STR_ARG(s), *cmd->args ? " " : "", cmd->args);
+	args = op_args(a, cmd, &min, &max);
+	return arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(s), args.n ? " " : "", STR_ARG(args));
 }
 
 /* What may stand for TIME, where an option or the argument takes one. */
-static str time_words(const struct command *cmd)
+static str time_words(const struct op *cmd)
 {
-	for (size_t i = 0; i < cmd->flags_n; i++)
-		if (cmd->flags[i].kind == FLAG_TIME)
+	for (size_t i = 0; i < cmd->params_n; i++)
+		if (cmd->params[i].form == FORM_TIME)
 			return STR("TIME is " MOMENT_FORMS
 				   "; local time unless it says otherwise.");
-	return str_contains(str_from(cmd->args), STR("TIME"))
+	return cmd->args && str_contains(str_from(cmd->args), STR("TIME"))
 			? STR("TIME is " MOMENT_FORMS_FUTURE
 			      "; local time unless it says otherwise.")
 			: STR("");
 }
 
-void help_command(struct cli *c, const struct command *cmd)
+void help_command(struct cli *c, const struct op *cmd)
 {
 	struct out *o = &c->out;
 
 	out_f(o, "usage: " STR_FMT "\n\n%s.\n", STR_ARG(usage_line(c->arena, cmd)), cmd->summary);
 	if (cmd->more)
 		out_f(o, "%s\n", cmd->more);
-	if (cmd->flags_n) {
+	if (has_flags(cmd)) {
 		out_f(o, "\nOptions\n");
-		list_flags(o, cmd->flags, cmd->flags_n);
+		list_flags(o, cmd->params, cmd->params_n);
 		table_end(o, "  ");
 	}
 	if (time_words(cmd).n)
 		out_f(o, "\n" STR_FMT "\n", STR_ARG(time_words(cmd)));
+	out_f(o, "\nExample  overseer %s\n", cmd->example);
 	out_f(o, "\nOptions of every command\n");
 	list_flags(o, global_flags, global_flags_n);
 	table_end(o, "  ");
 }
 
-static void markdown_flags(struct out *o, const struct flag *flags, size_t n)
+static void markdown_flags(struct out *o, const struct op_param *p, size_t n)
 {
 	out_f(o, "\n| option | meaning |\n|---|---|\n");
 	for (size_t i = 0; i < n; i++) {
-		out_f(o, "| `--%s%s", flags[i].name, flags[i].arg ? " " : "");
-		for (const char *p = flags[i].arg; p && *p; p++)
-			out_f(o, "%s%c", *p == '|' ? "\\" : "", *p);
-		out_f(o, "` | %s%s |\n", flags[i].help, flags[i].required ? " (required)" : "");
+		if (!p[i].flag)
+			continue;
+		out_f(o, "| `--%s%s", p[i].flag, p[i].word ? " " : "");
+		for (const char *x = p[i].word; x && *x; x++)
+			out_f(o, "%s%c", *x == '|' ? "\\" : "", *x);
+		out_f(o, "` | %s%s |\n", p[i].help, notes(&p[i]));
 	}
 }
 
-void help_markdown(struct cli *c)
+static void help_markdown(struct cli *c)
 {
 	struct out *o = &c->out;
-	const struct command *cmd;
+	const struct op *cmd;
 
 	out_f(o,
-			"# Commands\n\nGenerated from the tables in `src/cli/commands_*.c`; do not "
-			"edit.\n\n"
+			"# Commands\n\nGenerated from the rows in `src/op/`; do not edit.\n\n"
 			"`overseer` is a thin client of the daemon. What only reads is answered "
 			"from the store while the\n"
 			"daemon is down. Ids can be shortened to any unique prefix.\n"
 			"\n## Options of every command\n");
 	markdown_flags(o, global_flags, global_flags_n);
-	for (size_t i = 0; (cmd = command_at(i)); i++) {
+	for (size_t i = 0; (cmd = command_at(&i)); i++) {
 		out_f(o, "\n## `overseer " STR_FMT "`\n\n    " STR_FMT "\n\n%s.\n",
 				STR_ARG(command_name(c->arena, cmd)),
 				STR_ARG(usage_line(c->arena, cmd)), cmd->summary);
 		if (cmd->more)
 			out_f(o, "%s\n", cmd->more);
-		if (cmd->flags_n)
-			markdown_flags(o, cmd->flags, cmd->flags_n);
+		if (has_flags(cmd))
+			markdown_flags(o, cmd->params, cmd->params_n);
 		if (time_words(cmd).n)
 			out_f(o, "\n" STR_FMT "\n", STR_ARG(time_words(cmd)));
+		out_f(o, "\nExample: `overseer %s`\n", cmd->example);
 	}
 	out_f(o,
 			"\n## Exit status\n\n0 success, 130 ended by Ctrl-C, else by the kind of "
@@ -233,16 +264,19 @@ void help_markdown(struct cli *c)
 
 int cmd_help(struct cli *c, struct ov_err *err)
 {
-	const struct command *cmd = NULL;
+	const struct op *cmd = NULL;
 	size_t used;
 	int r;
 
 	if (cli_has(c, "markdown"))
 		help_markdown(c);
-	else if (c->args_n == 0)
+	else if (cli_has(c, "operations")) {
+		json_write_pretty(&c->out.buf, op_schemas(c->arena));
+		out_f(&c->out, "\n");
+	} else if (c->args_n == 0)
 		help_all(&c->out);
 	else {
-		r = command_find(c, c->args, c->args_n, &cmd, &used, err);
+		r = command_by_words(c, c->args, c->args_n, &cmd, &used, err);
 		if (r < 0)
 			return r;
 		if (cmd)

@@ -105,7 +105,7 @@ static bool daemon_decides(const struct cli *c, const struct plan_report *r)
 	for (size_t i = 0; i < r->problems.n; i++)
 		if (!r->problems.p[i].elsewhere)
 			return false;
-	return c->command->run == cmd_plan_apply;
+	return op_id(c->command) == OP_plan_apply;
 }
 
 static void print_json(struct cli *c, str path, const struct plan_report *r)
@@ -157,7 +157,7 @@ int plan_read(struct cli *c, str path, const value **ret, struct ov_err *err)
 int plan_load(struct cli *c, str path, const value **ret, struct ov_err *err)
 {
 	struct plan_report report;
-	bool checking = c->command->run == cmd_plan_check;
+	bool checking = op_id(c->command) == OP_plan_check;
 	struct plan_rules rules = PLAN_RULES_WRITTEN;
 	struct config *config;
 	const value *doc;

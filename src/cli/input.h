@@ -2,6 +2,7 @@
 /* Files that people name on the command line; "-" is standard input. Everything is bounded. */
 #include "base/moment.h"
 #include "cli/command.h"
+#include "core/model/limits.h"
 
 int input_read(struct cli *c, str path, size_t max, str *ret, struct ov_err *err);
 /* TEXT, or the content of FILE for "@FILE". */

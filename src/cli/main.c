@@ -6,48 +6,6 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "data/value/json.h"
-#include "version.h"
-
-int cli_store(struct cli *c, struct ov_err *err)
-{
-	return c->client.dir ? 0 : store_find(c->arena, c->dir, &c->client.dir, err);
-}
-
-static void note_read_only(struct cli *c)
-{
-	if (c->json)
-		fputs("{\"note\":\"the daemon is not running; this is the state as stored\"}\n",
-				stderr);
-	else
-		fputs("overseer: the daemon is not running; this is the state as stored\n", stderr);
-}
-
-int cli_call(struct cli *c, enum call_kind kind, const char *method, const value *params,
-		const value **ret, bool *ret_done, struct ov_err *err)
-{
-	int r = cli_store(c, err);
-	bool noted = c->client.read_only;
-
-	if (r == 0)
-		r = client_call(&c->client, kind, method, params, ret, err);
-	if (r < 0)
-		return r;
-	if (c->client.read_only && !noted)
-		note_read_only(c);
-	*ret_done = c->json;
-	if (c->json) {
-		json_write(&c->out.buf, *ret);
-		buf_addc(&c->out.buf, '\n');
-	}
-	return r;
-}
-
-int cmd_version(struct cli *c, struct ov_err *err)
-{
-	(void)err;
-	out_f(&c->out, c->json ? "{\"version\":\"%s\"}\n" : "overseer %s\n", OV_VERSION);
-	return 0;
-}
 
 /* On standard error: the message, then what to type next; or both as one JSON object. */
 static void print_error(struct cli *c, const struct ov_err *err)
@@ -88,7 +46,7 @@ static int run(struct cli *c, struct ov_err *err)
 		return 0;
 	}
 	if (c->command)
-		return c->command->run(c, err);
+		return command_run(c, err);
 	if (c->args_n)
 		help_noun(&c->out, c->args[0]);
 	else

@@ -12,7 +12,7 @@ static int ask_goal(struct cli *c, str goal, const value **ret, struct ov_err *e
 	value *params = value_object(c->arena);
 
 	value_put(c->arena, params, "goal", value_str(c->arena, goal));
-	return client_ask(&c->client, "goal.show", params, c->timeout_ms, ret, err);
+	return client_ask(&c->client, OP_goal_show, params, c->timeout_ms, ret, err);
 }
 
 /* True when this event says that the planner is through with the goal. */
@@ -41,7 +41,7 @@ static void tell_begin(struct cli *c)
 {
 	const value *status;
 
-	if (client_ask(&c->client, "status.get", value_object(c->arena), c->timeout_ms, &status,
+	if (client_ask(&c->client, OP_status_get, value_object(c->arena), c->timeout_ms, &status,
 			    NULL) != 0)
 		return;
 	out_f(&c->out, "Planning with " STR_FMT " ...",
@@ -72,8 +72,8 @@ int planner_await(struct cli *c, str goal, bool *ret_planned, struct ov_err *err
 	int r;
 
 	/* First follow, then look: nothing can happen in between unseen. */
-	r = client_ask(&c->client, "events.follow", value_object(c->arena), c->timeout_ms, &ignored,
-			err);
+	r = client_ask(&c->client, OP_events_follow, value_object(c->arena), c->timeout_ms,
+			&ignored, err);
 	if (r == 0)
 		r = ask_goal(c, goal, &g, err);
 	if (r == 0 && value_bool_at(g, "planning")) {

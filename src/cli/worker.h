@@ -2,8 +2,6 @@
 /* What the commands about workers, and the picture of everything, share. */
 #include "cli/command.h"
 
-/* {"worker": the first argument, "reason": if given} */
-value *worker_params(struct cli *c);
 /* One row of a table: name, state, time in it, agent, task. */
 void worker_row(struct out *o, const value *w);
 /* "Auto Mode: N workers, M tasks completed, L errors" */
@@ -12,6 +10,3 @@ bool auto_was_used(const value *mode);
 void auto_was_on(struct out *o, const value *mode);
 /* Of the picture of everything: workers of people, and those of auto mode apart. */
 void show_workers(struct out *o, const value *status);
-int cmd_auto_start(struct cli *c, struct ov_err *err);
-int cmd_auto_stop(struct cli *c, struct ov_err *err);
-int cmd_auto_status(struct cli *c, struct ov_err *err);

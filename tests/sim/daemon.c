@@ -560,7 +560,6 @@ void daemon_boot(struct sim *s)
 	sim_trace(s, "daemon %d is up, at event %llu", d->life,
 			(unsigned long long)engine_head(d->engine));
 	d->exec = exec_new(d);
-	d->ops = s->ops;
 	d->started = true;
 	s->runs_end_to = MIN(s->runs_end_to, engine_head(d->engine));
 	s->youngest = d->life;

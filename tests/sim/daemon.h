@@ -17,7 +17,6 @@ struct sim_daemon {
 	struct engine *engine;
 	struct tape *tape; /* what it is asked and answered; NULL: not recorded */
 	struct sim_exec *exec;
-	struct ops *ops;
 	ov_time wake_at;  /* on the clock, OV_TIME_MAX: none */
 	uint64_t wake_id; /* the entry of the queue that counts */
 	uint64_t wakes;   /* entries made so far */

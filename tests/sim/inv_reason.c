@@ -32,8 +32,8 @@ static const value *answer_to(struct checker *c, const char *name, const value *
 	const struct op *op;
 	value *ret = NULL;
 
-	if (ops_find(c->up->ops, str_from(name), params, &op, &err) < 0 ||
-			op->read(&cx, params, &ret, &err) < 0)
+	if (op_find(str_from(name), params, &op, &err) < 0 ||
+			op_handler(op)(&cx, params, &ret, &err) < 0)
 		sim_violated(c->s, inv_reason_shown.name, "%s: %s", name, err.msg);
 	return ret;
 }

@@ -174,7 +174,7 @@ static void read_done(void *user, int r, const struct ov_err *commit_err)
 					(unsigned long long)engine_head(d->engine));
 		/* As app/server: a refused write is no longer in the state. */
 		if (r == 0 || engine_head(d->engine) == cx.state->seq) {
-			r = c->op->read(&cx, c->params, &result, &err);
+			r = op_handler(c->op)(&cx, c->params, &result, &err);
 			commit_err = &err;
 		}
 	}
@@ -220,7 +220,7 @@ static void serve(struct sim_daemon *d, struct people *p, const struct letter *l
 	r = json_parse(&c->arena, arena_str(&c->arena, (str){ l->bytes, l->n }), NULL, &c->params,
 			&err);
 	if (r == 0)
-		r = ops_find(d->ops, str_from(l->op), c->params, &c->op, &err);
+		r = op_find(str_from(l->op), c->params, &c->op, &err);
 	if (r == 0 && d->stopping)
 		r = ov_fail(&err, OV_EUNAVAILABLE, "the daemon is stopping");
 	if (r < 0) {

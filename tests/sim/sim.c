@@ -265,7 +265,6 @@ struct sim *sim_new(const struct sim_options *o)
 	}
 	sha256_init(&s->trace_hash);
 	s->queue = queue_new();
-	s->ops = ops_new();
 	setup_draw(s);
 	s->disk = daemon_disk_new(s);
 	s->git = simgit_new(STR(SIM_REPO), s->config->policy.target_branch);
@@ -289,7 +288,6 @@ void sim_free(struct sim *s)
 	disk_free(s->disk);
 	queue_free(s->queue);
 	setup_done(s);
-	ops_free(s->ops);
 	buf_done(&s->line);
 	buf_done(&s->violation);
 	mem_free(s);

@@ -32,7 +32,6 @@
 struct checker;
 struct disk;
 struct machine;
-struct ops;
 struct people;
 struct sim;
 struct sim_daemon;
@@ -180,8 +179,7 @@ struct sim {
 	ov_time silence_by; /* it comes when many run, and then at the latest; 0: none is due */
 	bool power_is_out;
 	int failed_boots; /* in a row, without a fault */
-	struct ops *ops;
-	bool over; /* nothing more is to come */
+	bool over;        /* nothing more is to come */
 	struct sim_stats stats;
 	struct sha256 trace_hash;
 	struct buf line;      /* scratch of sim_trace */

@@ -122,7 +122,7 @@ static void check_used(const struct watch *all)
 	str rest, line, name = { 0 };
 	size_t missing = 0, n = 0;
 
-	ops_docs(&docs);
+	op_docs(&docs);
 	rest = buf_str(&docs);
 	while (str_split(&rest, '\n', &line)) {
 		bool used = false;
