@@ -17,8 +17,8 @@ op_read_fn *op_handler(const struct op *op)
 void events_docs(struct buf *out)
 {
 	buf_adds(out,
-			STR("# Events\n\nGenerated from the tables in `src/core/event.h` and "
-			    "`event.c`; do not edit.\n\n"
+			STR("# Events\n\nGenerated from the tables `src/core/event/*.def`; do not "
+			    "edit.\n\n"
 			    "Every event has `seq`, `at`, `type`, `actor`, `data`, and where they "
 			    "apply `goal`, `node`, `assignment`, "
 			    "`run`.\nThe log is hash-chained: each record's hash covers the one "
@@ -31,8 +31,8 @@ void events_docs(struct buf *out)
 			buf_adds(out, STR("\n| field | type | | meaning |\n|---|---|---|---|\n"));
 		for (size_t i = 0; i < info.n; i++)
 			buf_addf(out, "| `%s` | %s | %s | %s |\n", info.fields[i].name,
-					value_kind_name(info.fields[i].kind),
-					info.fields[i].required ? "required" : "",
+					value_kind_name(event_value_kind(info.fields[i].type)),
+					info.fields[i].need == REQ ? "required" : "",
 					info.fields[i].help);
 	}
 }

@@ -8,20 +8,19 @@
 #include "data/value/json.h"
 #include "tests/rng.h"
 
-static value *sample(struct arena *a, enum value_kind kind, enum value_kind items)
+static value *sample(struct arena *a, enum event_type type)
 {
-	value *list;
+	value *list = value_array(a);
 
-	switch (kind) {
-	case V_STR: return value_cstr(a, "t\"e\n\xc3\xa9");
-	case V_INT: return value_int(a, INT64_MIN + 7);
-	case V_BOOL: return value_bool(a, true);
-	case V_ARRAY:
-		list = value_array(a);
-		value_push(a, list, items ? value_object(a) : value_cstr(a, "x"));
-		return list;
-	default: return value_object(a);
+	switch (type) {
+	case EVENT_TEXT: return value_cstr(a, "t\"e\n\xc3\xa9");
+	case EVENT_NUM: return value_int(a, INT64_MIN + 7);
+	case EVENT_FLAG: return value_bool(a, true);
+	case EVENT_LIST: value_push(a, list, value_cstr(a, "x")); return list;
+	case EVENT_OBJECTS: value_push(a, list, value_object(a)); return list;
+	case EVENT_OBJECT: break;
 	}
+	return value_object(a);
 }
 
 /* An event with all fields, or only those that must be. */
@@ -38,9 +37,8 @@ static struct event make(struct arena *a, enum event_kind kind, bool all)
 		e.run = STR("R_1");
 	}
 	for (size_t i = 0; i < info.n; i++)
-		if (all || info.fields[i].required)
-			value_put(a, e.data, info.fields[i].name,
-					sample(a, info.fields[i].kind, info.fields[i].items));
+		if (all || info.fields[i].need == REQ)
+			value_put(a, e.data, info.fields[i].name, sample(a, info.fields[i].type));
 	return e;
 }
 
@@ -105,12 +103,13 @@ TEST(fields_are_checked)
 
 			e = make(&a, (enum event_kind)kind, true);
 			value_put(&a, e.data, f->name,
-					f->kind == V_INT ? value_real(&a, 0.5) : value_int(&a, 1));
+					f->type == EVENT_NUM ? value_real(&a, 0.5)
+							     : value_int(&a, 1));
 			assert_int_equal(event_check(&e, &err), OV_EINVALID);
 			assert_non_null(strstr(err.msg, f->name));
 			assert_int_equal(decode(&a, e.kind, body_of(&a, &e), &back, &err),
 					OV_EINVALID);
-			if (f->kind == V_ARRAY) {
+			if (event_value_kind(f->type) == V_ARRAY) {
 				value *list = value_array(&a);
 
 				value_push(&a, list, value_int(&a, 1));
@@ -139,8 +138,8 @@ TEST(missing_fields)
 							e.data->object.members[k].value);
 			e.data = less;
 			assert_int_equal(event_check(&e, &err),
-					info.fields[i].required ? OV_EINVALID : 0);
-			if (info.fields[i].required)
+					info.fields[i].need == REQ ? OV_EINVALID : 0);
+			if (info.fields[i].need == REQ)
 				assert_non_null(strstr(err.msg, "is missing"));
 			arena_done(&a);
 		}

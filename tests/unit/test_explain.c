@@ -30,13 +30,14 @@ static struct event sample(struct arena *a, enum event_kind kind, bool all)
 	for (size_t i = 0; i < info.n; i++) {
 		const struct event_field *f = &info.fields[i];
 
-		if (!all && !f->required)
+		if (!all && f->need != REQ)
 			continue;
 		value_put(a, e.data, f->name,
-				f->kind == V_INT                    ? value_int(a, 42)
-						: f->kind == V_BOOL ? value_bool(a, true)
-						: f->kind == V_STR  ? value_strf(a, "<%s>", f->name)
-								    : value_object(a));
+				f->type == EVENT_NUM                    ? value_int(a, 42)
+						: f->type == EVENT_FLAG ? value_bool(a, true)
+						: f->type == EVENT_TEXT
+						? value_strf(a, "<%s>", f->name)
+						: value_object(a));
 	}
 	return e;
 }

@@ -307,8 +307,12 @@ void close_escalations(struct decide_ctx *cx, const struct node *n, enum esc_sta
 
 void events_seal(struct decide_ctx *cx, size_t from)
 {
-	for (size_t i = from; i < cx->out->n; i++)
-		cx->out->p[i]->data = redact_value(cx->arena, cx->out->p[i]->data);
+	for (size_t i = from; i < cx->out->n; i++) {
+		struct event *e = cx->out->p[i];
+
+		e->data = redact_value(cx->arena, e->data);
+		event_fill(cx->arena, e);
+	}
 }
 
 static const struct command commands[] = {

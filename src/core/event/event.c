@@ -3,31 +3,70 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/event/event_impl.h"
 #include "data/value/json.h"
+
+/* The fields of each kind, within which THIS is its struct. */
+/* The formatter would take the halves of a function for whole statements. */
+/* clang-format off */
+#define EVENT(sym, type, name, help)                                     \
+	static const struct event_field *fields_of_##type(size_t *ret_n) \
+	{                                                                \
+		_unused_ typedef struct ev_##type THIS;                  \
+		static const struct event_field fields[] = {
+#define TEXT(need, name, help) ROW(EVENT_TEXT, need, name, help)
+#define NUM(need, name, help) ROW(EVENT_NUM, need, name, help)
+#define FLAG(need, name, help) ROW(EVENT_FLAG, need, name, help)
+#define LIST(need, name, help) ROW(EVENT_LIST, need, name, help)
+#define OBJECT(need, name, help) ROW(EVENT_OBJECT, need, name, help)
+#define OBJECTS(need, name, help) ROW(EVENT_OBJECTS, need, name, help)
+#define ROW(type, need, name, help) \
+	{ #name, type, need, help, offsetof(THIS, name), HAS_##need(name) },
+#define HAS_REQ(name) SIZE_MAX
+#define HAS_OPT(name) SIZE_MAX
+#define HAS_MAYBE(name) offsetof(THIS, has_##name)
+#define END(type)                           \
+		};                          \
+		*ret_n = ARRAY_LEN(fields); \
+		return fields;              \
+	}
+/* clang-format on */
+#include "core/event/events.def"
 
 static const struct {
 	const char *name, *help;
-} names_of[EVENT_KIND_COUNT] = {
-#define ROW(sym, name, help) [sym] = { name, help },
-	EVENTS(ROW)
-#undef ROW
+	const struct event_field *(*fields)(size_t *ret_n);
+	size_t size;
+} kinds[EVENT_KIND_COUNT] = {
+#define EVENT(sym, type, name, help) \
+	[sym] = { name, help, fields_of_##type, sizeof(struct ev_##type) },
+#include "core/event/kinds.def"
 };
 
 struct event_info event_info(enum event_kind kind)
 {
-	const struct event_fields *f = &event_fields[kind];
+	struct event_info info = { kinds[kind].name, kinds[kind].help, NULL, 0, kinds[kind].size };
 
 	assert(kind < EVENT_KIND_COUNT);
-	if (!f->n)
-		f = &oversight_event_fields[kind];
-	return (struct event_info){ names_of[kind].name, names_of[kind].help, f->fields, f->n };
+	info.fields = kinds[kind].fields(&info.n);
+	return info;
+}
+
+enum value_kind event_value_kind(enum event_type type)
+{
+	static const enum value_kind of[] = { [EVENT_TEXT] = V_STR,
+		[EVENT_NUM] = V_INT,
+		[EVENT_FLAG] = V_BOOL,
+		[EVENT_LIST] = V_ARRAY,
+		[EVENT_OBJECT] = V_OBJECT,
+		[EVENT_OBJECTS] = V_ARRAY };
+
+	return of[type];
 }
 
 int event_kind_parse(str name)
 {
 	for (int i = 0; i < EVENT_KIND_COUNT; i++)
-		if (str_is(name, names_of[i].name))
+		if (str_is(name, kinds[i].name))
 			return i;
 	return -1;
 }
@@ -38,6 +77,19 @@ static const struct event_field *field_find(const struct event_info *info, str n
 		if (str_is(name, info->fields[i].name))
 			return &info->fields[i];
 	return NULL;
+}
+
+static int check_items(const struct event_info *info, const struct event_field *f,
+		const value *list, struct ov_err *err)
+{
+	enum value_kind wanted = f->type == EVENT_OBJECTS ? V_OBJECT : V_STR;
+
+	for (size_t i = 0; i < value_count(list); i++)
+		if (value_item(list, i)->kind != wanted)
+			return ov_fail(err, OV_EINVALID, "%s.%s: expected %ss only", info->name,
+					f->name,
+					wanted == V_STR ? "text" : value_kind_name(wanted));
+	return 0;
 }
 
 int event_check(const struct event *e, struct ov_err *err)
@@ -51,21 +103,58 @@ int event_check(const struct event *e, struct ov_err *err)
 		if (!f)
 			return ov_fail(err, OV_EINVALID, "%s: unknown field \"" STR_FMT "\"",
 					info.name, STR_ARG(m->key));
-		if (f->kind != m->value->kind)
+		if (event_value_kind(f->type) != m->value->kind)
 			return ov_fail(err, OV_EINVALID, "%s.%s: expected %s, found %s", info.name,
-					f->name, value_kind_name(f->kind),
+					f->name, value_kind_name(event_value_kind(f->type)),
 					value_kind_name(m->value->kind));
-		for (size_t k = 0; f->kind == V_ARRAY && k < m->value->array.n; k++)
-			if (m->value->array.items[k]->kind != (f->items ? f->items : V_STR))
-				return ov_fail(err, OV_EINVALID, "%s.%s: expected %ss only",
-						info.name, f->name,
-						f->items ? value_kind_name(f->items) : "text");
+		if (m->value->kind == V_ARRAY && check_items(&info, f, m->value, err) < 0)
+			return OV_EINVALID;
 	}
 	for (size_t i = 0; i < info.n; i++)
-		if (info.fields[i].required && !value_at(e->data, info.fields[i].name))
+		if (info.fields[i].need == REQ && !value_at(e->data, info.fields[i].name))
 			return ov_fail(err, OV_EINVALID, "%s.%s is missing", info.name,
 					info.fields[i].name);
 	return 0;
+}
+
+static struct texts texts_of(struct arena *a, const value *list)
+{
+	struct texts t = { arena_array(a, str, value_count(list)), value_count(list) };
+
+	for (size_t i = 0; i < t.n; i++)
+		t.p[i] = value_str_or(value_item(list, i), STR(""));
+	return t;
+}
+
+static void fill_field(struct arena *a, const struct event_field *f, char *is, const value *v)
+{
+	void *at = is + f->offset;
+
+	if (f->has != SIZE_MAX)
+		*(bool *)(is + f->has) = true;
+	switch (f->type) {
+	case EVENT_TEXT: *(str *)at = v->s; break;
+	case EVENT_NUM: *(int64_t *)at = v->i; break;
+	case EVENT_FLAG: *(bool *)at = v->b; break;
+	case EVENT_LIST: *(struct texts *)at = texts_of(a, v); break;
+	case EVENT_OBJECT:
+	case EVENT_OBJECTS: *(const value **)at = v; break;
+	}
+}
+
+void event_fill(struct arena *a, struct event *e)
+{
+	struct event_info info = event_info(e->kind);
+	char *is = arena_zalloc(a, info.size);
+
+	for (size_t i = 0; i < value_count(e->data); i++) {
+		const struct member *m = &e->data->object.members[i];
+		const struct event_field *f = field_find(&info, m->key);
+
+		if (f && m->value->kind == event_value_kind(f->type))
+			fill_field(a, f, is, m->value);
+	}
+	e->is = is;
 }
 
 static void put_text(struct arena *a, value *o, const char *key, str s)
@@ -98,7 +187,7 @@ value *event_view(struct arena *a, const struct event *e)
 
 	value_append_member(a, o, STR("seq"), value_int(a, (int64_t)e->seq));
 	value_append_member(a, o, STR("at"), value_time(a, e->at));
-	value_append_member(a, o, STR("type"), value_cstr(a, names_of[e->kind].name));
+	value_append_member(a, o, STR("type"), value_cstr(a, kinds[e->kind].name));
 	put_envelope(a, o, e);
 	return o;
 }
@@ -171,6 +260,7 @@ int event_decode(struct arena *a, uint64_t seq, ov_time at, str kind, str body, 
 	r = event_check(&e, err);
 	if (r < 0)
 		return ov_wrap(err, r, "event %llu", (unsigned long long)seq);
+	event_fill(a, &e);
 	*ret = e;
 	return 0;
 }

@@ -9,16 +9,6 @@
 #include "core/model/limits.h"
 #include "core/state/usage.h"
 
-str ev_text(const struct event *e, const char *key)
-{
-	return value_str_at(e->data, key);
-}
-
-int64_t ev_num(const struct event *e, const char *key)
-{
-	return value_int_at(e->data, key);
-}
-
 int ev_missing(const struct event *e, const char *noun, str id, struct ov_err *err)
 {
 	return ov_fail(err, OV_EINVALID, "event %llu (%s): there is no %s \"" STR_FMT "\"",
@@ -26,47 +16,41 @@ int ev_missing(const struct event *e, const char *noun, str id, struct ov_err *e
 }
 
 /* Reads from/to of a status event and checks them against the table and the present status. */
-int ev_move(const struct event *e, const struct status_table *t, str what, int now, int *ret_to,
-		struct ov_err *err)
+int ev_move(const struct event *e, const struct status_table *t, str what, int now,
+		struct ev_move m, int *ret_to, struct ov_err *err)
 {
-	int from = status_parse(t, ev_text(e, "from")), to = status_parse(t, ev_text(e, "to"));
+	int from = status_parse(t, m.from), to = status_parse(t, m.to);
 
 	if (from != now || to < 0)
 		return ov_fail(err, OV_EINVALID,
 				"event %llu: %s " STR_FMT " goes from \"" STR_FMT "\" to \"" STR_FMT
 				"\", but it is %s",
-				(unsigned long long)e->seq, t->noun, STR_ARG(what),
-				STR_ARG(ev_text(e, "from")), STR_ARG(ev_text(e, "to")),
-				status_name(t, now));
+				(unsigned long long)e->seq, t->noun, STR_ARG(what), STR_ARG(m.from),
+				STR_ARG(m.to), status_name(t, now));
 	*ret_to = to;
-	return from == to
-			? 0
-			: status_check(t, what, from, to, value_bool_at(e->data, "override"), err);
+	return from == to ? 0 : status_check(t, what, from, to, m.override, err);
 }
 
-static int apply_nothing(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(daemon_stopped)
 {
-	(void)s, (void)e, (void)err;
 	return 0;
 }
 
-static int apply_daemon_failed(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(daemon_failed)
 {
-	(void)err;
-	record_set_str(&s->failing, ev_text(e, "instance"));
+	record_set_str(&s->failing, d->instance);
 	return 0;
 }
 
-static int apply_daemon_started(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(daemon_started)
 {
-	(void)err;
 	record_set_str(&s->failing, STR(""));
-	if (ev_text(e, "target").n)
-		record_set_str(&s->target, ev_text(e, "target"));
-	if (ev_text(e, "boot").n) {
-		record_set_str(&s->clock.boot, ev_text(e, "boot"));
-		s->clock.set_ms = ev_num(e, "clock_set_ms");
-		s->clock.slept_ms = ev_num(e, "clock_slept_ms");
+	if (d->target.n)
+		record_set_str(&s->target, d->target);
+	if (d->boot.n) {
+		record_set_str(&s->clock.boot, d->boot);
+		s->clock.set_ms = d->clock_set_ms;
+		s->clock.slept_ms = d->clock_slept_ms;
 	}
 	return 0;
 }
@@ -107,7 +91,7 @@ static bool define_goal(struct goal *g, const value *data)
 			record_set_str(texts[i].field, value_str_at(data, texts[i].key));
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
 		if (value_at(data, lists[i].key))
-			record_set_strs(lists[i].field, value_at(data, lists[i].key));
+			record_set_array(lists[i].field, value_at(data, lists[i].key));
 	if (value_at(data, "oversight"))
 		record_set_json(&g->oversight, value_at(data, "oversight"));
 	if (value_at(data, "risks"))
@@ -117,7 +101,7 @@ static bool define_goal(struct goal *g, const value *data)
 	return true;
 }
 
-static int apply_goal_created(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(goal_created)
 {
 	struct goal *g;
 
@@ -129,8 +113,8 @@ static int apply_goal_created(struct state *s, const struct event *e, struct ov_
 	g = mem_zalloc(1, sizeof(*g));
 	record_set_str(&g->id, e->goal);
 	record_set_str(&g->owner, e->actor);
-	record_set_str(&g->origin_session, ev_text(e, "origin_session"));
-	record_set_json(&g->origin_context, value_at(e->data, "origin_context"));
+	record_set_str(&g->origin_session, d->origin_session);
+	record_set_json(&g->origin_context, d->origin_context);
 	if (!define_goal(g, e->data)) {
 		record_done(&goal_record, g);
 		mem_free(g);
@@ -142,23 +126,24 @@ static int apply_goal_created(struct state *s, const struct event *e, struct ov_
 	return 0;
 }
 
-static int apply_goal_status(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(goal_status)
 {
 	struct goal *g = state_goal(s, e->goal);
 	int to, r, health;
 
 	if (!g)
 		return ev_missing(e, "goal", e->goal, err);
-	r = ev_move(e, &goal_statuses, g->id, (int)g->status, &to, err);
+	r = ev_move(e, &goal_statuses, g->id, (int)g->status,
+			(struct ev_move){ d->from, d->to, d->override }, &to, err);
 	if (r < 0)
 		return r;
 	g->status = (enum goal_status)to;
-	health = status_parse(&goal_healths, ev_text(e, "health"));
+	health = status_parse(&goal_healths, d->health);
 	if (health < 0)
 		health = to == GOAL_PAUSED ? HEALTH_PAUSED : HEALTH_HEALTHY;
 	g->health = (enum goal_health)health;
-	g->freezes = to == GOAL_PAUSED && value_bool_at(e->data, "freezes");
-	g->reopened = to == GOAL_ACTIVE && value_bool_at(e->data, "override");
+	g->freezes = to == GOAL_PAUSED && d->freezes;
+	g->reopened = to == GOAL_ACTIVE && d->override;
 	g->updated_at = e->at;
 	if (to == GOAL_COMPLETED || to == GOAL_CANCELLED)
 		g->ended_at = e->at;
@@ -169,12 +154,12 @@ static int apply_goal_status(struct state *s, const struct event *e, struct ov_e
 	}
 	if (to == GOAL_ARCHIVED)
 		g->archived_seq = (int64_t)e->seq;
-	record_set_str(&g->status_reason, ev_text(e, "reason"));
+	record_set_str(&g->status_reason, d->reason);
 	state_index_goal(s, g);
 	return 0;
 }
 
-static int apply_goal_updated(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(goal_updated)
 {
 	struct goal *g = state_goal(s, e->goal);
 
@@ -184,13 +169,13 @@ static int apply_goal_updated(struct state *s, const struct event *e, struct ov_
 	return 0;
 }
 
-static int apply_goal_spent(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(goal_spent)
 {
 	struct goal *g = state_goal(s, e->goal);
 	int64_t amounts[RESOURCE_COUNT] = { 0 };
 	struct usage_unknown unknown;
 
-	if (!g || !record_read_amounts(&resources, amounts, value_at(e->data, "amounts")))
+	if (!g || !record_read_amounts(&resources, amounts, d->amounts))
 		return ev_missing(e, g ? "such resource" : "goal", e->goal, err);
 	unknown = usage_unknown(e->data, amounts);
 	for (int i = 0; i < RESOURCE_COUNT; i++)
@@ -202,44 +187,44 @@ static int apply_goal_spent(struct state *s, const struct event *e, struct ov_er
 }
 
 /* Logs of any age say which resource it was, and of how much. */
-static void note_spent_limit(struct goal *g, const struct event *e)
+static void note_spent_limit(struct goal *g, const struct ev_goal_budget *d)
 {
-	int resource = status_parse(&resources, ev_text(e, "resource"));
+	int resource = status_parse(&resources, d->resource);
 
 	memset(g->spent_limit, 0, sizeof(g->spent_limit));
 	if (resource >= 0)
-		g->spent_limit[resource] = ev_num(e, "limit");
+		g->spent_limit[resource] = d->limit;
 }
 
-static int apply_goal_budget(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(goal_budget)
 {
 	struct goal *g = state_goal(s, e->goal);
-	int level = status_parse(&budget_levels, ev_text(e, "level"));
+	int level = status_parse(&budget_levels, d->level);
 
 	if (!g || level < 0)
 		return ev_missing(e, g ? "such level" : "goal", e->goal, err);
 	g->budget_level = (enum budget_level)level;
 	if (level == BUDGET_SPENT)
-		note_spent_limit(g, e);
+		note_spent_limit(g, d);
 	if (g->status == GOAL_ACTIVE)
 		g->health = goal_health_due(g);
 	g->updated_at = e->at;
 	return 0;
 }
 
-static int apply_plan_generated(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(plan_generated)
 {
 	struct goal *g = state_goal(s, e->goal);
 
 	if (!g)
 		return ev_missing(e, "goal", e->goal, err);
 	/* What was asked in vain later on does not hide where the plan came from. */
-	if (!g->plan_version || (ev_text(e, "raw").n && !str_is(ev_text(e, "purpose"), "diagnose")))
+	if (!g->plan_version || (d->raw.n && !str_is(d->purpose, "diagnose")))
 		g->planned_seq = (int64_t)e->seq;
 	return 0;
 }
 
-static int apply_node_status(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(node_status)
 {
 	struct node *n = state_node(s, e->goal, e->node);
 	int to, r, block;
@@ -247,7 +232,8 @@ static int apply_node_status(struct state *s, const struct event *e, struct ov_e
 
 	if (!n || !node_is_leaf(n))
 		return ev_missing(e, "node without children", e->node, err);
-	r = ev_move(e, &node_statuses, n->id, (int)n->status, &to, err);
+	r = ev_move(e, &node_statuses, n->id, (int)n->status,
+			(struct ev_move){ d->from, d->to, d->override }, &to, err);
 	if (r < 0)
 		return r;
 	/* A reopened node starts afresh: old failures do not count against it. */
@@ -260,7 +246,7 @@ static int apply_node_status(struct state *s, const struct event *e, struct ov_e
 		record_set_str(&n->words, STR(""));
 		record_set_str(&n->said, STR(""));
 	}
-	auto_count_task(s, n, (enum node_status)to, ev_text(e, "block"));
+	auto_count_task(s, n, (enum node_status)to, d->block);
 	given_up = task_was_given_up(n);
 	if (n->status == NODE_BLOCKED && to != NODE_BLOCKED && n->block == BLOCK_BUDGET)
 		memcpy(n->spent_before, n->spent, sizeof(n->spent));
@@ -277,40 +263,40 @@ static int apply_node_status(struct state *s, const struct event *e, struct ov_e
 		n->alarm = SEVERITY_NONE;
 	}
 	n->goal->reopened = false;
-	record_set_str(&n->status_reason, ev_text(e, "reason"));
-	if (value_bool_at(e->data, "words"))
-		record_set_str(&n->words, ev_text(e, "reason"));
-	block = status_parse(&block_kinds, ev_text(e, "block"));
+	record_set_str(&n->status_reason, d->reason);
+	if (d->words)
+		record_set_str(&n->words, d->reason);
+	block = status_parse(&block_kinds, d->block);
 	n->block = block < 0 ? BLOCK_NONE : (enum block_kind)block;
-	n->blocked_until = ev_num(e, "blocked_until_ms");
-	record_set_str(&n->blocked_by, ev_text(e, "blocked_by"));
-	record_set_str(&n->unblock_when, ev_text(e, "unblock_when"));
-	if (value_bool_at(e->data, "recount"))
+	n->blocked_until = d->blocked_until_ms;
+	record_set_str(&n->blocked_by, d->blocked_by);
+	record_set_str(&n->unblock_when, d->unblock_when);
+	if (d->recount)
 		s->automatic.failed_in_a_row = 0;
 	s->automatic.failed_in_a_row += !given_up && task_was_given_up(n);
 	state_roll_up(s, n);
 	return 0;
 }
 
-static int apply_node_failed(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(node_failed)
 {
 	struct node *n = state_node(s, e->goal, e->node);
-	int cause = status_parse(&causes, ev_text(e, "cause"));
+	int cause = status_parse(&causes, d->cause);
 
 	if (!n || cause < 0)
-		return ev_missing(e, "node or cause", n ? ev_text(e, "cause") : e->node, err);
-	n->failures[cause] = (int32_t)ev_num(e, "count");
+		return ev_missing(e, "node or cause", n ? d->cause : e->node, err);
+	n->failures[cause] = (int32_t)d->count;
 	n->updated_at = e->at;
 	if (cause_is_of_work((enum cause)cause))
-		run_judged(s, e, (enum cause)cause, ev_text(e, "detail"));
+		run_judged(s, e, (enum cause)cause, d->detail);
 	if (cause == CAUSE_POST && n->goal->automatic)
 		s->automatic.errors++;
 	if (!n->goal->automatic && (cause == CAUSE_START || cause_is_of_work((enum cause)cause)))
-		streak_failed(s, n, e);
+		streak_failed(s, n, e, d->detail);
 	return 0;
 }
 
-static int apply_node_accepted(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(node_accepted)
 {
 	struct node *n = state_node(s, e->goal, e->node);
 	const struct assignment *as = state_assignment(s, e->assignment);
@@ -318,9 +304,9 @@ static int apply_node_accepted(struct state *s, const struct event *e, struct ov
 
 	if (!n)
 		return ev_missing(e, "node", e->node, err);
-	record_set_str(&n->commit, ev_text(e, "commit"));
-	record_set_str(&n->checked_by, ev_text(e, "checked_by"));
-	record_set_strs(&n->leftover_files, NULL);
+	record_set_str(&n->commit, d->commit);
+	record_set_str(&n->checked_by, d->checked_by);
+	record_set_strs(&n->leftover_files, NULL, 0);
 	/* What was left for the next one is on the target now. */
 	record_set_str(&n->handover, STR(""));
 	/* Its worktree was there to the end. */
@@ -357,17 +343,16 @@ static void keep_session(struct node *n, const struct assignment *as)
 	record_set_str(&n->session_home, as->home.n ? as->home : as->id);
 }
 
-static int apply_assignment_created(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(assignment_created)
 {
 	struct node *n = state_node(s, e->goal, e->node);
-	struct worker *w = state_worker(s, ev_text(e, "worker"));
+	struct worker *w = state_worker(s, d->worker);
 	struct assignment *as;
 	int policy;
 
 	if (!n || !w)
-		return ev_missing(e, n ? "worker" : "node", n ? ev_text(e, "worker") : e->node,
-				err);
-	if (n->assignment || ev_num(e, "epoch") <= n->epoch || !id_valid(e->assignment) ||
+		return ev_missing(e, n ? "worker" : "node", n ? d->worker : e->node, err);
+	if (n->assignment || d->epoch <= n->epoch || !id_valid(e->assignment) ||
 			state_assignment(s, e->assignment))
 		return ov_fail(err, OV_EINVALID,
 				"event %llu: node " STR_FMT
@@ -377,17 +362,17 @@ static int apply_assignment_created(struct state *s, const struct event *e, stru
 	record_set_str(&as->id, e->assignment);
 	record_set_str(&as->goal_id, e->goal);
 	record_set_str(&as->node_id, e->node);
-	record_set_str(&as->agent, ev_text(e, "agent"));
-	record_set_str(&as->worker, ev_text(e, "worker"));
-	record_set_str(&as->branch, ev_text(e, "branch"));
-	record_set_str(&as->reason, ev_text(e, "reason"));
-	record_set_str(&as->session_key, ev_text(e, "session_key"));
-	record_set_json(&as->tools, value_at(e->data, "tools"));
-	policy = status_parse(&rungs, ev_text(e, "recovery_policy"));
+	record_set_str(&as->agent, d->agent);
+	record_set_str(&as->worker, d->worker);
+	record_set_str(&as->branch, d->branch);
+	record_set_str(&as->reason, d->reason);
+	record_set_str(&as->session_key, d->session_key);
+	record_set_json(&as->tools, d->tools);
+	policy = status_parse(&rungs, d->recovery_policy);
 	as->recovery_policy = policy < 0 ? RUNG_RESEND : (enum rung)policy;
 	record_set_str(&n->wanted_agent, STR(""));
-	take_session(n, as, value_bool_at(e->data, "session_taken"));
-	as->epoch = n->epoch = ev_num(e, "epoch");
+	take_session(n, as, d->session_taken);
+	as->epoch = n->epoch = d->epoch;
 	as->stage = STAGE_WORKSPACE;
 	as->created_at = as->updated_at = e->at;
 	record_set_str(&as->feedback, n->feedback);
@@ -398,7 +383,8 @@ static int apply_assignment_created(struct state *s, const struct event *e, stru
 }
 
 /* Since when it waits for its turn, who let it pass, and which commit it is about while it has it. */
-static void note_accept(struct assignment *as, enum stage from, const struct event *e)
+static void note_accept(struct assignment *as, enum stage from, ov_time at,
+		const struct ev_assignment_moved *d)
 {
 	if (from == STAGE_REVIEW && as->stage == STAGE_REBASE)
 		record_set_str(&as->approved_by, STR("review"));
@@ -409,131 +395,66 @@ static void note_accept(struct assignment *as, enum stage from, const struct eve
 	if (!stage_is_good(as->stage))
 		as->good_at = 0;
 	else if (!as->good_at)
-		as->good_at = e->at;
-	if (value_at(e->data, "candidate"))
-		record_set_str(&as->candidate, ev_text(e, "candidate"));
+		as->good_at = at;
+	if (d->has_candidate)
+		record_set_str(&as->candidate, d->candidate);
 	else if (!stage_is_accepting(as->stage))
 		record_set_str(&as->candidate, STR(""));
-	if (value_at(e->data, "base"))
-		record_set_str(&as->base, ev_text(e, "base"));
+	if (d->has_base)
+		record_set_str(&as->base, d->base);
 }
 
-static int apply_assignment_moved(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(assignment_moved)
 {
 	struct assignment *as = state_assignment(s, e->assignment);
-	int to, stage = status_parse(&stages, ev_text(e, "stage")), r;
-	const value *feedback = value_at(e->data, "feedback");
+	int to, stage = status_parse(&stages, d->stage), r;
 	enum stage from;
 
 	if (!as || !as->live || stage < 0)
 		return ev_missing(e, "live assignment or stage", e->assignment, err);
-	r = ev_move(e, &as_statuses, as->id, (int)as->status, &to, err);
+	r = ev_move(e, &as_statuses, as->id, (int)as->status,
+			(struct ev_move){ d->from, d->to, false }, &to, err);
 	if (r < 0)
 		return r;
 	from = as->stage;
 	as->status = (enum as_status)to;
 	as->stage = (enum stage)stage;
-	as->not_before = ev_num(e, "not_before_ms");
-	as->waiting = (enum waiting)MAX(status_parse(&waitings, ev_text(e, "waiting")), 0);
-	as->waiting_since = ev_num(e, "waiting_since_ms");
-	as->stopping = value_bool_at(e->data, "stopping") ||
+	as->not_before = d->not_before_ms;
+	as->waiting = (enum waiting)MAX(status_parse(&waitings, d->waiting), 0);
+	as->waiting_since = d->waiting_since_ms;
+	as->stopping = d->stopping ||
 			(as->stopping &&
 					(stage == STAGE_STOP || stage == STAGE_RUNNING ||
 							stage == STAGE_HARVEST));
 	as->updated_at = e->at;
-	record_set_str(&as->reason, ev_text(e, "reason"));
-	if (as->run && ev_text(e, "ends_run").n)
-		record_set_str(&as->run->ended_by, ev_text(e, "ends_run"));
-	if (as->node && value_bool_at(e->data, "session_kept"))
+	record_set_str(&as->reason, d->reason);
+	if (as->run && d->ends_run.n)
+		record_set_str(&as->run->ended_by, d->ends_run);
+	if (as->node && d->session_kept)
 		keep_session(as->node, as);
-	if (as->node && value_bool_at(e->data, "anew"))
+	if (as->node && d->anew)
 		memset(as->node->failures, 0, sizeof(as->node->failures));
-	if (feedback)
-		record_set_str(&as->feedback, feedback->s);
-	if (value_at(e->data, "purpose"))
-		record_set_str(&as->purpose, ev_text(e, "purpose"));
-	note_accept(as, from, e);
+	if (d->has_feedback)
+		record_set_str(&as->feedback, d->feedback);
+	if (d->has_purpose)
+		record_set_str(&as->purpose, d->purpose);
+	note_accept(as, from, e->at, d);
 	state_index_assignment(s, as);
 	return 0;
 }
 
-static apply_fn *const table[EVENT_KIND_COUNT] = {
-	[EV_DAEMON_STARTED] = apply_daemon_started,
-	[EV_DAEMON_STOPPED] = apply_nothing,
-	[EV_DAEMON_FAILED] = apply_daemon_failed,
-	[EV_WATCH_ACTED] = apply_watch_acted,
-	[EV_CLOCK_MOVED] = apply_clock_moved,
-	[EV_MACHINE_SLEPT] = apply_machine_slept,
-	[EV_GOAL_CREATED] = apply_goal_created,
-	[EV_GOAL_UPDATED] = apply_goal_updated,
-	[EV_GOAL_SPENT] = apply_goal_spent,
-	[EV_GOAL_BUDGET] = apply_goal_budget,
-	[EV_GOAL_STATUS] = apply_goal_status,
-	[EV_PLAN_APPLIED] = apply_plan_applied,
-	[EV_PLAN_GENERATED] = apply_plan_generated,
-	[EV_NODE_STATUS] = apply_node_status,
-	[EV_NODE_FAILED] = apply_node_failed,
-	[EV_NODE_ACCEPTED] = apply_node_accepted,
-	[EV_NODE_REPORTED] = apply_node_reported,
-	[EV_NODE_WANTED] = apply_node_wanted,
-	[EV_NODE_ANSWERED] = apply_node_answered,
-	[EV_NODE_SCOPED] = apply_node_scoped,
-	[EV_EPISODE_OPENED] = apply_episode_opened,
-	[EV_EPISODE_RUNG] = apply_episode_rung,
-	[EV_EPISODE_ADVISED] = apply_episode_advised,
-	[EV_EPISODE_CLOSED] = apply_episode_closed,
-	[EV_CRYSTALLIZED] = apply_crystallized,
-	[EV_ASSIGNMENT_CREATED] = apply_assignment_created,
-	[EV_ASSIGNMENT_MOVED] = apply_assignment_moved,
-	[EV_ASSIGNMENT_ACTIVITY] = apply_assignment_activity,
-	[EV_DISPATCH_INTENDED] = apply_dispatch_intended,
-	[EV_DISPATCH_RESULT] = apply_dispatch_result,
-	[EV_RUN_CREATED] = apply_run_created,
-	[EV_RUN_STARTED] = apply_run_started,
-	[EV_RUN_SESSION] = apply_run_session,
-	[EV_RUN_ENDED] = apply_run_ended,
-	[EV_RUN_HARVESTED] = apply_run_harvested,
-	[EV_RUN_CONTINUED] = apply_run_continued,
-	[EV_RUN_VERIFIED] = apply_run_verified,
-	[EV_WORKER_CREATED] = apply_worker_created,
-	[EV_NODE_ADDED] = apply_node_added,
-	[EV_NODE_REVERTED] = apply_node_reverted,
-	[EV_WORKER_WANTED] = apply_worker_wanted,
-	[EV_WORKER_REMOVED] = apply_worker_removed,
-	[EV_PATROL_FOUND] = apply_patrol_found,
-	[EV_TARGET_MOVED] = apply_target_moved,
-	[EV_AUTO_STARTED] = apply_auto_started,
-	[EV_AUTO_STOPPED] = apply_auto_stopped,
-	[EV_AUTO_POOL] = apply_auto_pool,
-	[EV_AUTO_PAUSED] = apply_auto_paused,
-	[EV_AUTO_RESUMED] = apply_auto_resumed,
-	[EV_CONFLICT_PREDICTED] = apply_conflict_predicted,
-	[EV_CONFLICT_CLEARED] = apply_conflict_cleared,
-	[EV_WORKER_STATUS] = apply_worker_status,
-	[EV_WORKSPACE_READY] = apply_workspace_ready,
-	[EV_EFFECT_INTENDED] = apply_effect_intended,
-	[EV_EFFECT_ENDED] = apply_effect_ended,
-	[EV_ESCALATION_OPENED] = apply_escalation_opened,
-	[EV_ESCALATION_REMINDED] = apply_escalation_reminded,
-	[EV_ESCALATION_CLOSED] = apply_escalation_closed,
-	[EV_ESCALATION_SNOOZED] = apply_escalation_snoozed,
-	[EV_ESCALATION_RAISED] = apply_escalation_raised,
-	[EV_ITERATION_RECORDED] = apply_iteration_recorded,
-	[EV_DETECTION_MADE] = apply_detection_made,
-	[EV_INTERVENTION_APPLIED] = apply_intervention_applied,
-	[EV_DETECTION_JUDGED] = apply_detection_judged,
-	[EV_OVERSIGHT_RENEWED] = apply_oversight_renewed,
-	[EV_GOAL_HEALTH] = apply_goal_health,
-	[EV_RUN_FROZEN] = apply_run_frozen,
-	[EV_NOTICE_OPENED] = apply_notice_opened,
-	[EV_NOTICE_TRIED] = apply_notice_tried,
-	[EV_NOTICE_WITHDRAWN] = apply_notice_withdrawn,
-	[EV_NOTICE_RETRIED] = apply_notice_retried,
-	[EV_AGENT_LIMITED] = apply_agent_limited,
-	[EV_SILENCE_LEARNED] = apply_silence_learned,
-	[EV_AGENT_CLEARED] = apply_agent_cleared,
-	[EV_OUTAGE_SUSPECTED] = apply_outage_suspected,
-	[EV_OUTAGE_OVER] = apply_outage_over,
+/* One function per kind, which is given what the event holds as that kind's struct. */
+#define EVENT(sym, type, name, help)                                                       \
+	static int fold_##type(struct state *s, const struct event *e, struct ov_err *err) \
+	{                                                                                  \
+		return apply_##type(s, e, e->is, err);                                     \
+	}
+#include "core/event/kinds.def"
+
+static int (*const table[EVENT_KIND_COUNT])(struct state *s, const struct event *e,
+		struct ov_err *err) = {
+#define EVENT(sym, type, name, help) [sym] = fold_##type,
+#include "core/event/kinds.def"
 };
 
 /* What the daemon itself, its watchdog, or a bug of ours did. */
@@ -546,7 +467,7 @@ static bool is_about_daemon(const struct event *e)
 	case EV_CLOCK_MOVED:
 	case EV_MACHINE_SLEPT:
 	case EV_WATCH_ACTED: return true;
-	case EV_ESCALATION_OPENED: return str_is(ev_text(e, "kind"), "internal");
+	case EV_ESCALATION_OPENED: return str_is(as_escalation_opened(e)->kind, "internal");
 	default: return false;
 	}
 }

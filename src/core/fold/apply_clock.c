@@ -91,11 +91,10 @@ static void move_state(struct state *s, int64_t by)
 	window_move(&s->automatic.window, by);
 }
 
-int apply_clock_moved(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(clock_moved)
 {
-	int64_t by = ev_num(e, "by_ms");
+	int64_t by = d->by_ms;
 
-	(void)err;
 	for (size_t i = 0; i < s->goals.n; i++)
 		move_goal(s->goals.p[i], by);
 	move_assignments(&s->live, by);
@@ -151,11 +150,10 @@ static void sleep_run(struct assignment *as, struct run *r, int64_t slept, ov_ti
 	as->expected_at = 0;
 }
 
-int apply_machine_slept(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(machine_slept)
 {
-	int64_t slept = MAX(ev_num(e, "for_ms"), (int64_t)0);
+	int64_t slept = MAX(d->for_ms, (int64_t)0);
 
-	(void)err;
 	list_each (it, &s->live) {
 		struct assignment *as = list_entry(it, struct assignment, link);
 

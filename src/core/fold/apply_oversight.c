@@ -23,20 +23,19 @@ bool cause_is_of_work(enum cause cause)
 }
 
 /* A record from an event, which is about what the event is about. */
-static void *read_record(const struct record_type *t, size_t size, const struct event *e,
-		const char *key, struct ov_err *err)
+static void *read_record(const struct record_type *t, size_t size, const value *v,
+		struct ov_err *err)
 {
 	void *record = mem_zalloc(1, size);
 
-	if (record_from_value(t, record, value_at(e->data, key), err) == 0)
+	if (record_from_value(t, record, v, err) == 0)
 		return record;
 	record_done(t, record);
 	mem_free(record);
 	return NULL;
 }
 
-#define READ(type, e) \
-	((struct type *)read_record(&type##_record, sizeof(struct type), e, #type, err))
+#define READ(type, v) ((struct type *)read_record(&type##_record, sizeof(struct type), v, err))
 
 static void drop(const struct record_type *t, void *record)
 {
@@ -76,16 +75,16 @@ static void guidance_renew(struct node *n, str run)
 			add_guidance(n, g->detections.p[i]->text);
 }
 
-int apply_iteration_recorded(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(iteration_recorded)
 {
 	struct node *n = state_node(s, e->goal, e->node);
 	struct run *r = state_run(s, e->run);
 	struct iteration *it;
-	int alarm = status_parse(&severities, ev_text(e, "alarm"));
+	int alarm = status_parse(&severities, d->alarm);
 
 	if (!n || !r)
 		return ev_missing(e, n ? "run" : "node", n ? e->run : e->node, err);
-	it = READ(iteration, e);
+	it = READ(iteration, d->iteration);
 	if (!it)
 		return OV_EINVALID;
 	if (it->number < n->iterations_n || it->number > n->iterations_n + 1) {
@@ -113,68 +112,68 @@ int apply_iteration_recorded(struct state *s, const struct event *e, struct ov_e
 	return 0;
 }
 
-int apply_detection_made(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(detection_made)
 {
 	struct goal *g = state_goal(s, e->goal);
 	struct node *n = state_node(s, e->goal, e->node);
-	struct detection *d;
+	struct detection *x;
 
 	if (!g || (e->node.n && !n))
 		return ev_missing(e, g ? "node" : "goal", g ? e->node : e->goal, err);
-	d = READ(detection, e);
-	if (!d)
+	x = READ(detection, d->detection);
+	if (!x)
 		return OV_EINVALID;
-	if (!id_valid(d->id) || state_detection(g, d->id)) {
-		drop(&detection_record, d);
+	if (!id_valid(x->id) || state_detection(g, x->id)) {
+		drop(&detection_record, x);
 		return ev_missing(e, "new id", e->goal, err);
 	}
-	record_set_str(&d->goal_id, e->goal);
-	record_set_str(&d->node_id, e->node);
-	record_set_str(&d->run_id, e->run);
-	d->at = e->at;
-	s->tally.found[d->severity][d->type]++;
+	record_set_str(&x->goal_id, e->goal);
+	record_set_str(&x->node_id, e->node);
+	record_set_str(&x->run_id, e->run);
+	x->at = e->at;
+	s->tally.found[x->severity][x->type]++;
 	if (n)
-		n->alarm = MAX(n->alarm, d->severity);
-	state_add_detection(s, g, d);
+		n->alarm = MAX(n->alarm, x->severity);
+	state_add_detection(s, g, x);
 	return 0;
 }
 
-int apply_intervention_applied(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(intervention_applied)
 {
 	struct goal *g = state_goal(s, e->goal);
 	struct node *n = state_node(s, e->goal, e->node);
-	struct detection *d = g ? state_detection(g, ev_text(e, "detection")) : NULL;
-	int level = status_parse(&levels, ev_text(e, "level"));
+	struct detection *x = g ? state_detection(g, d->detection) : NULL;
+	int level = status_parse(&levels, d->level);
 
-	if (!d || level < 0)
-		return ev_missing(e, "such detection or level", ev_text(e, "detection"), err);
-	d->level = (enum level)level;
+	if (!x || level < 0)
+		return ev_missing(e, "such detection or level", d->detection, err);
+	x->level = (enum level)level;
 	s->tally.answered[level]++;
-	record_set_str(&d->reason, ev_text(e, "reason"));
-	record_set_str(&d->did, ev_text(e, "did"));
-	record_set_str(&d->text, ev_text(e, "text"));
-	d->goal_wide = value_bool_at(e->data, "goal_wide");
-	d->escalation = ev_num(e, "escalation");
+	record_set_str(&x->reason, d->reason);
+	record_set_str(&x->did, d->did);
+	record_set_str(&x->text, d->text);
+	x->goal_wide = d->goal_wide;
+	x->escalation = d->escalation;
 	if (n)
 		add_guidance(n, d->text);
 	return 0;
 }
 
-int apply_detection_judged(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(detection_judged)
 {
 	struct goal *g = state_goal(s, e->goal);
-	struct detection *d = g ? state_detection(g, ev_text(e, "detection")) : NULL;
-	int verdict = status_parse(&effectivenesses, ev_text(e, "effectiveness"));
+	struct detection *x = g ? state_detection(g, d->detection) : NULL;
+	int verdict = status_parse(&effectivenesses, d->effectiveness);
 
 	if (!g || verdict < 0)
 		return ev_missing(e, "goal or effectiveness", e->goal, err);
 	/* One that was dropped from the newest is judged in the log alone. */
-	if (!d)
+	if (!x)
 		return 0;
-	d->effectiveness = (enum effectiveness)verdict;
-	record_set_str(&d->judged_because, ev_text(e, "because"));
-	d->false_positive = value_bool_at(e->data, "false_positive");
-	d->judged_at = e->at;
+	x->effectiveness = (enum effectiveness)verdict;
+	record_set_str(&x->judged_because, d->because);
+	x->false_positive = d->false_positive;
+	x->judged_at = e->at;
 	return 0;
 }
 
@@ -185,7 +184,7 @@ static void renew(struct node *n)
 	n->alarm = SEVERITY_NONE;
 }
 
-int apply_oversight_renewed(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(oversight_renewed)
 {
 	struct goal *g = state_goal(s, e->goal);
 	struct node *n = state_node(s, e->goal, e->node);
@@ -203,10 +202,10 @@ int apply_oversight_renewed(struct state *s, const struct event *e, struct ov_er
 	return 0;
 }
 
-int apply_goal_health(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(goal_health)
 {
 	struct goal *g = state_goal(s, e->goal);
-	int to = status_parse(&goal_healths, ev_text(e, "to"));
+	int to = status_parse(&goal_healths, d->to);
 
 	if (!g || to < 0)
 		return ev_missing(e, "goal or health", e->goal, err);
@@ -215,11 +214,11 @@ int apply_goal_health(struct state *s, const struct event *e, struct ov_err *err
 	return 0;
 }
 
-int apply_run_frozen(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(run_frozen)
 {
 	struct run *r = state_run(s, e->run);
 	struct assignment *as = state_assignment(s, e->assignment);
-	bool frozen = value_bool_at(e->data, "frozen");
+	bool frozen = d->frozen;
 
 	if (!r)
 		return ev_missing(e, "run", e->run, err);
@@ -241,45 +240,45 @@ int apply_run_frozen(struct state *s, const struct event *e, struct ov_err *err)
 	return 0;
 }
 
-static struct escalation *open_escalation(struct state *s, const struct event *e)
+static struct escalation *open_escalation(struct state *s, int64_t number)
 {
-	struct escalation *x = state_escalation(s, ev_num(e, "escalation"));
+	struct escalation *x = state_escalation(s, number);
 
 	return x && x->status == ESC_OPEN ? x : NULL;
 }
 
-int apply_escalation_snoozed(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(escalation_snoozed)
 {
-	struct escalation *x = open_escalation(s, e);
+	struct escalation *x = open_escalation(s, d->escalation);
 
 	if (!x)
 		return ev_missing(e, "open escalation", STR("with that number"), err);
-	x->snoozed_until = ev_num(e, "until_ms");
+	x->snoozed_until = d->until_ms;
 	return 0;
 }
 
-int apply_escalation_raised(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(escalation_raised)
 {
-	struct escalation *x = open_escalation(s, e);
+	struct escalation *x = open_escalation(s, d->escalation);
 
 	if (!x)
 		return ev_missing(e, "open escalation", STR("with that number"), err);
 	x->snoozed_until = 0;
 	x->raised_at = e->at;
-	record_set_str(&x->question, ev_text(e, "question"));
-	if (!ev_text(e, "fingerprint").n)
+	record_set_str(&x->question, d->question);
+	if (!d->fingerprint.n)
 		return 0;
 	/* It is another question now, and people are reminded of it anew. */
-	record_set_str(&x->fingerprint, ev_text(e, "fingerprint"));
-	record_set_str(&x->detection, ev_text(e, "detection"));
+	record_set_str(&x->fingerprint, d->fingerprint);
+	record_set_str(&x->detection, d->detection);
 	x->raised++;
 	x->reminders = 0;
 	return 0;
 }
 
-int apply_notice_opened(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(notice_opened)
 {
-	struct notice *x = READ(notice, e);
+	struct notice *x = READ(notice, d->notice);
 
 	if (!x)
 		return OV_EINVALID;
@@ -297,13 +296,13 @@ int apply_notice_opened(struct state *s, const struct event *e, struct ov_err *e
 }
 
 /* The notice that the event is about, if it may come to be that. */
-static struct notice *notice_to(struct state *s, const struct event *e, int to, bool by_person,
-		struct ov_err *err)
+static struct notice *notice_to(struct state *s, const struct event *e, str id, int to,
+		bool by_person, struct ov_err *err)
 {
-	struct notice *x = state_notice(s, ev_text(e, "notice"));
+	struct notice *x = state_notice(s, id);
 
 	if (!x || to < 0) {
-		ev_missing(e, "notice or status", ev_text(e, "notice"), err);
+		ev_missing(e, "notice or status", id, err);
 		return NULL;
 	}
 	if (to != (int)x->status &&
@@ -315,24 +314,24 @@ static struct notice *notice_to(struct state *s, const struct event *e, int to, 
 	return x;
 }
 
-int apply_notice_tried(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(notice_tried)
 {
-	int to = status_parse(&notice_statuses, ev_text(e, "status"));
-	struct notice *x = notice_to(s, e, to, false, err);
+	int to = status_parse(&notice_statuses, d->status);
+	struct notice *x = notice_to(s, e, d->notice, to, false, err);
 
 	if (!x)
 		return OV_EINVALID;
-	x->attempts = ev_num(e, "attempts");
-	record_set_str(&x->ref, ev_text(e, "ref"));
-	record_set_str(&x->error, ev_text(e, "error"));
-	x->not_before = ev_num(e, "not_before_ms");
+	x->attempts = d->attempts;
+	record_set_str(&x->ref, d->ref);
+	record_set_str(&x->error, d->error);
+	x->not_before = d->not_before_ms;
 	state_prune_notices(s, e->at);
 	return 0;
 }
 
-int apply_notice_withdrawn(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(notice_withdrawn)
 {
-	struct notice *x = notice_to(s, e, NOTICE_WITHDRAWN, false, err);
+	struct notice *x = notice_to(s, e, d->notice, NOTICE_WITHDRAWN, false, err);
 
 	if (!x)
 		return OV_EINVALID;
@@ -340,9 +339,9 @@ int apply_notice_withdrawn(struct state *s, const struct event *e, struct ov_err
 	return 0;
 }
 
-int apply_notice_retried(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(notice_retried)
 {
-	struct notice *x = notice_to(s, e, NOTICE_WAITING, true, err);
+	struct notice *x = notice_to(s, e, d->notice, NOTICE_WAITING, true, err);
 
 	if (!x)
 		return OV_EINVALID;

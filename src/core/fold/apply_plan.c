@@ -60,7 +60,7 @@ static void set_member(struct node *n, const struct plan_member *m, const value 
 
 	switch (m->type) {
 	case F_STR: record_set_str(at, value_str_or(v, STR(""))); break;
-	case F_STRS: record_set_strs(at, v); break;
+	case F_STRS: record_set_array(at, v); break;
 	case F_BOOL: *(bool *)at = v && v->kind == V_BOOL && v->b; break;
 	case F_INT: *(int64_t *)at = value_int_or(v, 0); break;
 	case F_JSON: record_set_json(at, v); break;
@@ -86,12 +86,11 @@ static struct node *make(struct state *s, struct goal *g, const struct entry *e,
 	return n;
 }
 
-int apply_node_added(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(node_added)
 {
 	struct goal *g = state_goal(s, e->goal);
-	int tier = status_parse(&node_tiers, ev_text(e, "tier"));
-	struct entry entry = { value_at(e->data, "definition"), (enum node_tier)tier, e->node,
-		ev_text(e, "parent") };
+	int tier = status_parse(&node_tiers, d->tier);
+	struct entry entry = { d->definition, (enum node_tier)tier, e->node, d->parent };
 	struct node *n;
 
 	if (!g || !g->standing.n)
@@ -101,8 +100,8 @@ int apply_node_added(struct state *s, const struct event *e, struct ov_err *err)
 		return ev_missing(e, "place for a node", e->node, err);
 	n = make(s, g, &entry, e->at);
 	define(n, &entry);
-	record_set_str(&n->wanted_worker, ev_text(e, "worker"));
-	record_set_str(&n->claim, ev_text(e, "claim"));
+	record_set_str(&n->wanted_worker, d->worker);
+	record_set_str(&n->claim, d->claim);
 	g->updated_at = e->at;
 	g->reopened = false;
 	state_link_nodes(s, g);
@@ -175,9 +174,9 @@ static void settle(struct state *s, struct goal *g, struct plan_fold *f, ov_time
 	state_index_goal(s, g);
 }
 
-static void note_changed(struct state *s, const struct event *e)
+static void note_changed(struct state *s, const struct event *e, const value *summary)
 {
-	const value *changed = value_at(value_at(e->data, "summary"), "changed");
+	const value *changed = value_at(summary, "changed");
 
 	for (size_t i = 0; i < value_count(changed); i++) {
 		struct node *n = state_node(s, e->goal,
@@ -201,7 +200,7 @@ static bool names_removed(const struct state *s, const struct goal *g, const str
 	return false;
 }
 
-int apply_plan_applied(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(plan_applied)
 {
 	_cleanup_(plan_fold_done)
 	struct plan_fold f = { 0 };
@@ -209,24 +208,24 @@ int apply_plan_applied(struct state *s, const struct event *e, struct ov_err *er
 
 	if (!g)
 		return ev_missing(e, "goal", e->goal, err);
-	if (ev_num(e, "version") != g->plan_version + 1)
+	if (d->version != g->plan_version + 1)
 		return ov_fail(err, OV_EINVALID,
 				"event %llu: plan version %lld does not follow %lld",
-				(unsigned long long)e->seq, (long long)ev_num(e, "version"),
+				(unsigned long long)e->seq, (long long)d->version,
 				(long long)g->plan_version);
 	map_init(&f.ids, s->nodes_by_key.seed);
-	if (!collect(&f, value_at(e->data, "plan"), -1, STR("")) || names_removed(s, g, &f))
+	if (!collect(&f, d->plan, -1, STR("")) || names_removed(s, g, &f))
 		return ev_missing(e, "id of its own for each node in the plan of", e->goal, err);
 	if (f.entries.n == 0)
 		return ev_missing(e, "node in the plan of", e->goal, err);
-	g->plan_version = ev_num(e, "version");
+	g->plan_version = d->version;
 	g->reopened = false;
-	g->sequential = value_bool_at(value_at(e->data, "plan"), "sequential");
-	record_set_str(&g->plan_source, ev_text(e, "source"));
+	g->sequential = value_bool_at(d->plan, "sequential");
+	record_set_str(&g->plan_source, d->source);
 	g->updated_at = e->at;
 	seqs_keep(&g->plan_seqs, e->seq);
 	rebuild(s, g, &f, e->at);
 	settle(s, g, &f, e->at);
-	note_changed(s, e);
+	note_changed(s, e, d->summary);
 	return 0;
 }

@@ -16,77 +16,76 @@ static void forgive(struct node *n, enum life_sign sign)
 		n->failures[CAUSE_CHECK] = n->failures[CAUSE_GATE] = 0;
 }
 
-int apply_silence_learned(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(silence_learned)
 {
-	(void)err;
 	habits_fold(s, e);
 	return 0;
 }
 
-int apply_assignment_activity(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(assignment_activity)
 {
 	struct assignment *as = state_assignment(s, e->assignment);
-	int sign = status_parse(&life_signs, ev_text(e, "sign"));
+	int sign = status_parse(&life_signs, d->sign);
 
 	if (!as || !as->live || sign < 0)
 		return ev_missing(e, "live assignment or sign", e->assignment, err);
-	as->last_activity_at = ev_num(e, "at_ms");
+	as->last_activity_at = d->at_ms;
 	as->activity = (enum life_sign)sign;
-	as->expected_at = ev_num(e, "due_at_ms");
+	as->expected_at = d->due_at_ms;
 	if (life_is_progress((enum life_sign)sign) && as->node)
 		forgive(as->node, (enum life_sign)sign);
 	return 0;
 }
 
-int apply_node_reported(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(node_reported)
 {
 	struct node *n = state_node(s, e->goal, e->node);
 	struct run *r = state_run(s, e->run);
 
 	if (!n || !r)
 		return ev_missing(e, n ? "run" : "node", n ? e->run : e->node, err);
-	if (!ev_text(e, "error").n) {
-		record_set_json(&n->report, value_at(e->data, "update"));
-		if (ev_text(e, "status").n)
-			record_set_str(&n->reported_status, ev_text(e, "status"));
+	if (!d->error.n) {
+		record_set_json(&n->report, d->update);
+		if (d->status.n)
+			record_set_str(&n->reported_status, d->status);
 		n->reported_at = n->updated_at = e->at;
 	}
-	record_set_str(&r->update_identity, ev_text(e, "identity"));
-	record_set_str(&r->report_error, ev_text(e, "error"));
-	r->update_offset = ev_num(e, "offset");
+	record_set_str(&r->update_identity, d->identity);
+	record_set_str(&r->report_error, d->error);
+	r->update_offset = d->offset;
 	return 0;
 }
 
-int apply_node_wanted(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(node_wanted)
 {
 	struct node *n = state_node(s, e->goal, e->node);
 
 	if (!n)
 		return ev_missing(e, "node", e->node, err);
-	record_set_str(&n->wanted_agent, ev_text(e, "agent"));
+	record_set_str(&n->wanted_agent, d->agent);
 	/* Somebody else takes it up: the failures of the one before do not count against him. */
 	memset(n->failures, 0, sizeof(n->failures));
 	return 0;
 }
 
-int apply_node_answered(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(node_answered)
 {
 	struct node *n = state_node(s, e->goal, e->node);
 
 	if (!n)
 		return ev_missing(e, "node", e->node, err);
-	record_set_str(&n->answer, ev_text(e, "answer"));
+	record_set_str(&n->answer, d->answer);
 	n->updated_at = e->at;
 	return 0;
 }
 
-int apply_node_scoped(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(node_scoped)
 {
 	struct node *n = state_node(s, e->goal, e->node);
 
 	if (!n)
 		return ev_missing(e, "node", e->node, err);
-	record_set_json(&n->tools_narrowed, value_at(e->data, "tools"));
+	record_set_json(&n->tools_narrowed, d->tools);
 	n->updated_at = e->at;
 	return 0;
 }
@@ -101,39 +100,39 @@ static void forget_ladder(struct node *n)
 	record_set_str(&n->sent_hash, STR(""));
 }
 
-int apply_episode_opened(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(episode_opened)
 {
 	struct node *n = state_node(s, e->goal, e->node);
 
-	if (!n || n->episode_open || ev_num(e, "episode") != n->episode + 1)
+	if (!n || n->episode_open || d->episode != n->episode + 1)
 		return ev_missing(e, "node without an open episode", e->node, err);
 	n->episode++;
 	n->episode_open = true;
 	n->episode_at = e->at;
-	record_set_str(&n->episode_reason, ev_text(e, "reason"));
+	record_set_str(&n->episode_reason, d->reason);
 	forget_ladder(n);
 	return 0;
 }
 
-int apply_episode_rung(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(episode_rung)
 {
 	struct node *n = state_node(s, e->goal, e->node);
-	int rung = status_parse(&rungs, ev_text(e, "rung"));
+	int rung = status_parse(&rungs, d->rung);
 
-	if (!n || !n->episode_open || ev_num(e, "episode") != n->episode || rung < 0)
+	if (!n || !n->episode_open || d->episode != n->episode || rung < 0)
 		return ev_missing(e, "node with that episode", e->node, err);
-	if (value_bool_at(e->data, "skipped"))
-		n->skipped[rung] += (int32_t)ev_num(e, "count") - n->rungs[rung];
-	n->rungs[rung] = (int32_t)ev_num(e, "count");
+	if (d->skipped)
+		n->skipped[rung] += (int32_t)d->count - n->rungs[rung];
+	n->rungs[rung] = (int32_t)d->count;
 	/* What was advised is done, or cannot be. */
 	record_set_str(&n->advice, STR(""));
-	if (value_bool_at(e->data, "skipped"))
+	if (d->skipped)
 		return 0;
 	n->recoveries++;
 	n->recovered_at = e->at;
-	n->backoff_until = ev_num(e, "backoff_until_ms");
-	if (ev_text(e, "instruction_hash").n) {
-		record_set_str(&n->sent_hash, ev_text(e, "instruction_hash"));
+	n->backoff_until = d->backoff_until_ms;
+	if (d->instruction_hash.n) {
+		record_set_str(&n->sent_hash, d->instruction_hash);
 		n->sent_at = e->at;
 	}
 	/* Somebody else takes it up: the failures of the one before do not count against him. */
@@ -142,21 +141,21 @@ int apply_episode_rung(struct state *s, const struct event *e, struct ov_err *er
 	return 0;
 }
 
-int apply_episode_advised(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(episode_advised)
 {
 	struct node *n = state_node(s, e->goal, e->node);
 
-	if (!n || !n->episode_open || ev_num(e, "episode") != n->episode)
+	if (!n || !n->episode_open || d->episode != n->episode)
 		return ev_missing(e, "node with that open episode", e->node, err);
-	record_set_json(&n->advice, value_at(e->data, "action"));
+	record_set_json(&n->advice, d->action);
 	return 0;
 }
 
-int apply_episode_closed(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(episode_closed)
 {
 	struct node *n = state_node(s, e->goal, e->node);
 
-	if (!n || !n->episode_open || ev_num(e, "episode") != n->episode)
+	if (!n || !n->episode_open || d->episode != n->episode)
 		return ev_missing(e, "node with that open episode", e->node, err);
 	n->episode_open = false;
 	n->backoff_until = 0;

@@ -34,9 +34,9 @@ static void forget_oldest(struct state *s)
 }
 
 /* The one that was heard of last stands last. */
-int apply_watch_acted(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(watch_acted)
 {
-	str watch = ev_text(e, "watch");
+	str watch = d->watch;
 	size_t i = find(s, watch);
 	struct watcher *w;
 
@@ -51,8 +51,8 @@ int apply_watch_acted(struct state *s, const struct event *e, struct ov_err *err
 		w = mem_zalloc(1, sizeof(*w));
 		record_set_str(&w->instance, watch);
 	}
-	w->n = MAX(w->n, ev_num(e, "n"));
-	w->at = MAX(w->at, ev_num(e, "at_ms"));
+	w->n = MAX(w->n, d->n);
+	w->at = MAX(w->at, d->at_ms);
 	vec_push(&s->watchers, w);
 	return 0;
 }

@@ -8,66 +8,64 @@
 #include "core/capacity/auto_mode.h"
 #include "core/fold/apply_impl.h"
 
-int apply_node_reverted(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(node_reverted)
 {
 	struct node *n = state_node(s, e->goal, e->node);
 
 	if (!n)
 		return ev_missing(e, "node", e->node, err);
 	record_set_str(&n->commit, STR(""));
-	record_set_str(&n->handover, ev_text(e, "handover"));
-	record_set_str(&n->feedback, ev_text(e, "feedback"));
+	record_set_str(&n->handover, d->handover);
+	record_set_str(&n->feedback, d->feedback);
 	n->reverts++;
 	return 0;
 }
 
-int apply_worker_wanted(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(worker_wanted)
 {
-	struct worker *w = state_worker(s, ev_text(e, "worker"));
+	struct worker *w = state_worker(s, d->worker);
 
 	if (!w)
-		return ev_missing(e, "worker", ev_text(e, "worker"), err);
-	record_set_str(&w->wanted, ev_text(e, "wanted"));
+		return ev_missing(e, "worker", d->worker, err);
+	record_set_str(&w->wanted, d->wanted);
 	return 0;
 }
 
 /* Its history is in the log; a later worker of the same name is another one. */
-int apply_worker_removed(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(worker_removed)
 {
-	struct worker *w = state_worker(s, ev_text(e, "worker"));
+	struct worker *w = state_worker(s, d->worker);
 
 	if (!w || w->effect || w->assignment_id.n)
-		return ev_missing(e, "worker at rest", ev_text(e, "worker"), err);
+		return ev_missing(e, "worker at rest", d->worker, err);
 	state_remove_worker(s, w);
 	return 0;
 }
 
-int apply_patrol_found(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(patrol_found)
 {
-	struct worker *w = state_worker(s, ev_text(e, "worker"));
-	int fact = status_parse(&patrol_facts, ev_text(e, "finding"));
+	struct worker *w = state_worker(s, d->worker);
+	int fact = status_parse(&patrol_facts, d->finding);
 
 	if (fact < 0)
-		return ev_missing(e, "such finding", ev_text(e, "finding"), err);
+		return ev_missing(e, "such finding", d->finding, err);
 	if (w) {
-		w->repairs[fact] = (int32_t)ev_num(e, "count");
+		w->repairs[fact] = (int32_t)d->count;
 		w->repaired_at = e->at;
 	}
 	return 0;
 }
 
-int apply_target_moved(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(target_moved)
 {
-	str to = ev_text(e, "to");
+	str to = d->to;
 
-	(void)err;
 	/* There again, or something came on top that is to stay: then nothing is to be put back. */
-	if (!str_eq(s->target_branch, ev_text(e, "target")) || str_eq(to, s->target_before) ||
-			!ev_num(e, "escalation"))
+	if (!str_eq(s->target_branch, d->target) || str_eq(to, s->target_before) || !d->escalation)
 		record_set_str(&s->target_before, STR(""));
 	else if (!s->target_before.n)
-		record_set_str(&s->target_before, ev_text(e, "from"));
-	record_set_str(&s->target_branch, ev_text(e, "target"));
+		record_set_str(&s->target_before, d->from);
+	record_set_str(&s->target_branch, d->target);
 	record_set_str(&s->target_head, to);
 	s->target_seen_at = e->at;
 	return 0;
@@ -85,77 +83,72 @@ void auto_count_task(struct state *s, const struct node *n, enum node_status to,
 			(str_is(block, "failed") || str_is(block, "budget"));
 }
 
-int apply_auto_started(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(auto_started)
 {
 	struct auto_mode *m = &s->automatic;
 
-	(void)err;
 	m->on = true;
 	m->failed = m->interrupted = false;
-	m->concurrency = ev_num(e, "concurrency");
+	m->concurrency = d->concurrency;
 	m->since = e->at;
 	m->stopped_at = m->ask_at = 0;
 	m->empty = m->failures = 0;
-	if (value_bool_at(e->data, "recount"))
+	if (d->recount)
 		m->failed_in_a_row = 0;
-	record_set_str(&m->instance, ev_text(e, "instance"));
+	record_set_str(&m->instance, d->instance);
 	record_set_str(&m->stop_reason, STR(""));
 	return 0;
 }
 
-int apply_auto_stopped(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(auto_stopped)
 {
 	struct auto_mode *m = &s->automatic;
 
-	(void)err;
 	m->on = false;
-	m->failed = value_bool_at(e->data, "failed");
-	m->interrupted = value_bool_at(e->data, "interrupted");
+	m->failed = d->failed;
+	m->interrupted = d->interrupted;
 	m->stopped_at = e->at;
-	record_set_str(&m->stop_reason, ev_text(e, "reason"));
+	record_set_str(&m->stop_reason, d->reason);
 	return 0;
 }
 
-int apply_auto_pool(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(auto_pool)
 {
 	struct auto_mode *m = &s->automatic;
-	str answer = ev_text(e, "answer");
-	struct escalation *x = state_escalation(s, ev_num(e, "escalation"));
+	str answer = d->answer;
+	struct escalation *x = state_escalation(s, d->escalation);
 	/* The same task again, or one that cannot be taken: there is nothing new to do either. */
 	bool repeated = str_is(answer, "repeated") || str_is(answer, "refused");
 
-	(void)err;
 	if (repeated && x)
 		x->repeats++;
 	record_set_str(&m->answer, answer);
-	record_set_str(&m->trouble, ev_text(e, "trouble"));
+	record_set_str(&m->trouble, d->trouble);
 	m->answered_at = e->at;
 	m->empty = repeated || str_is(answer, "none") ? m->empty + 1 : 0;
 	m->failures = str_is(answer, "failed") ? m->failures + 1 : 0;
 	m->errors += str_is(answer, "failed");
-	m->ask_at = ev_num(e, "ask_at_ms");
+	m->ask_at = d->ask_at_ms;
 	return 0;
 }
 
-int apply_auto_paused(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(auto_paused)
 {
 	struct auto_mode *m = &s->automatic;
 
-	(void)err;
-	record_set_str(&m->pause_cause, ev_text(e, "cause"));
-	record_set_str(&m->pause_reason, ev_text(e, "reason"));
-	m->pause_entry = ev_num(e, "escalation");
+	record_set_str(&m->pause_cause, d->cause);
+	record_set_str(&m->pause_reason, d->reason);
+	m->pause_entry = d->escalation;
 	m->paused_at = e->at;
 	return 0;
 }
 
 /* A person had a say: what failed before does not count any more. */
-int apply_auto_resumed(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(auto_resumed)
 {
 	struct auto_mode *m = &s->automatic;
 
-	(void)err;
-	if (value_bool_at(e->data, "recount") || str_is(m->pause_cause, PAUSE_FAILURES))
+	if (d->recount || str_is(m->pause_cause, PAUSE_FAILURES))
 		m->failed_in_a_row = 0;
 	record_set_str(&m->pause_cause, STR(""));
 	record_set_str(&m->pause_reason, STR(""));
@@ -173,7 +166,7 @@ static struct streak *streak_of(const struct state *s, str agent)
 	return NULL;
 }
 
-void streak_failed(struct state *s, const struct node *n, const struct event *e)
+void streak_failed(struct state *s, const struct node *n, const struct event *e, str detail)
 {
 	const struct assignment *as = state_assignment(s, e->assignment);
 	struct streak *k = as ? streak_of(s, as->agent) : NULL;
@@ -189,7 +182,7 @@ void streak_failed(struct state *s, const struct node *n, const struct event *e)
 	}
 	k->failures++;
 	k->several |= !str_eq(k->node, n->key);
-	record_set_str(&k->detail, ev_text(e, "detail"));
+	record_set_str(&k->detail, detail);
 }
 
 void streak_ends(struct state *s, str agent)
@@ -203,29 +196,29 @@ void streak_ends(struct state *s, str agent)
 		}
 }
 
-int apply_conflict_predicted(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(conflict_predicted)
 {
-	struct conflict *c = state_conflict(s, ev_text(e, "a"), ev_text(e, "b"));
+	struct conflict *c = state_conflict(s, d->a, d->b);
 
-	if (!state_assignment(s, ev_text(e, "a")))
-		return ev_missing(e, "assignment", ev_text(e, "a"), err);
+	if (!state_assignment(s, d->a))
+		return ev_missing(e, "assignment", d->a, err);
 	if (!c) {
 		c = mem_zalloc(1, sizeof(*c));
-		record_set_str(&c->a, ev_text(e, "a"));
-		record_set_str(&c->b, ev_text(e, "b"));
+		record_set_str(&c->a, d->a);
+		record_set_str(&c->b, d->b);
 		c->at = e->at;
 		state_add_conflict(s, c);
 	}
-	record_set_strs(&c->files, value_at(e->data, "files"));
+	record_set_strs(&c->files, d->files.p, d->files.n);
 	return 0;
 }
 
-int apply_conflict_cleared(struct state *s, const struct event *e, struct ov_err *err)
+APPLY(conflict_cleared)
 {
-	struct conflict *c = state_conflict(s, ev_text(e, "a"), ev_text(e, "b"));
+	struct conflict *c = state_conflict(s, d->a, d->b);
 
 	if (!c)
-		return ev_missing(e, "conflict foreseen for", ev_text(e, "a"), err);
+		return ev_missing(e, "conflict foreseen for", d->a, err);
 	state_remove_conflict(s, c);
 	return 0;
 }

@@ -39,11 +39,22 @@ static void strs_clear(struct strs *s)
 	*s = (struct strs){ 0 };
 }
 
-void record_set_strs(struct strs *field, const value *array)
+void record_set_strs(struct strs *field, const str *texts, size_t n)
 {
-	struct strs fresh = { 0 };
+	struct strs fresh = { .n = n };
 
-	fresh.n = value_count(array);
+	if (n)
+		fresh.p = mem_zalloc(n, sizeof(*fresh.p));
+	for (size_t i = 0; i < n; i++)
+		record_set_str(&fresh.p[i], texts[i]);
+	strs_clear(field);
+	*field = fresh;
+}
+
+void record_set_array(struct strs *field, const value *array)
+{
+	struct strs fresh = { .n = value_count(array) };
+
 	if (fresh.n)
 		fresh.p = mem_zalloc(fresh.n, sizeof(*fresh.p));
 	for (size_t i = 0; i < fresh.n; i++)
@@ -206,7 +217,7 @@ static bool strs_from_value(struct strs *s, const value *v)
 	for (size_t i = 0; i < v->array.n; i++)
 		if (v->array.items[i]->kind != V_STR)
 			return false;
-	record_set_strs(s, v);
+	record_set_array(s, v);
 	return true;
 }
 

@@ -59,9 +59,9 @@ int record_from_value(const struct record_type *t, void *record, const value *v,
 void record_done(const struct record_type *t, void *record);
 
 void record_set_str(str *field, str s);
-void record_set_strs(struct strs *field,
-		const value *array);              /* an array of strings; NULL empties */
-void record_set_json(str *field, const value *v); /* as canonical JSON; NULL empties */
+void record_set_strs(struct strs *field, const str *texts, size_t n);
+void record_set_array(struct strs *field, const value *array); /* of strings; NULL empties */
+void record_set_json(str *field, const value *v);              /* as canonical JSON; NULL empties */
 /* An object of numbers by name into amounts; false when a name or a type is wrong. */
 bool record_read_amounts(const struct status_table *t, int64_t *amounts, const value *v);
 value *strs_to_value(struct arena *a, const struct strs *s);
