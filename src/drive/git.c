@@ -4,7 +4,6 @@
 
 #include "base/buf.h"
 #include "drive/git_call.h"
-#include "drive/git_steps.h"
 #include "sys/file/file.h"
 #include "sys/loop/loop.h"
 

@@ -12,6 +12,7 @@
 #include "drive/git_add.h"
 #include "drive/git_aside.h"
 #include "drive/git_confine.h"
+#include "drive/git_settings.h"
 #include "drive/git_steps.h"
 
 enum { UNENCODED_MAX = 64, NAMED_MAX = 3 };

@@ -5,9 +5,11 @@
  */
 #include "drive/git_accept.h"
 #include "drive/git_call.h"
-#include "drive/git_lfs.h"
 #include "drive/git_programs.h"
+#include "drive/git_settings.h"
 #include "drive/git_steps.h"
+#include "drive/git_target_steps.h"
+#include "drive/git_tree_steps.h"
 
 /* advance */
 

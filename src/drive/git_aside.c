@@ -10,7 +10,6 @@
 #include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
-#include "drive/git_steps.h"
 #include "sys/file/file.h"
 
 enum { FOLDERS_MAX = 10000 };

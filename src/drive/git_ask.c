@@ -1,7 +1,6 @@
 #include "drive/git_ask.h"
 
 #include "drive/git_call.h"
-#include "drive/git_steps.h"
 #include "sys/host/git_env.h"
 
 enum { ASK_TIMEOUT_MS = 5 * 60 * 1000 };

@@ -61,12 +61,13 @@ void git_call_free(struct git_call *c)
 	list_remove(&c->node);
 	if (c->job)
 		job_abandon(c->job);
-	git_predict_done(c);
-	git_publish_done(c);
+	if (c->at_end)
+		c->at_end(c);
 	loop_source_free(c->wake);
 	loop_source_free(c->child_end);
 	git_child_done(&c->child);
-	git_rescue_done(&c->rescue);
+	vec_done(&c->rescue.extra);
+	vec_done(&c->rescue.parents);
 	fd_closep(&c->tree_fd);
 	vec_done(&c->nested);
 	vec_done(&c->embedded);

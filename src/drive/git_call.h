@@ -86,7 +86,8 @@ struct git_call {
 	struct git_child child;
 	struct git_frame frames[GIT_DEPTH];
 	size_t depth;
-	const struct git_step *otherwise; /* where it comes to too much; NULL: the call fails */
+	void (*at_end)(struct git_call *c); /* removes what it left, once it is off the list */
+	const struct git_step *otherwise;   /* where it comes to too much; NULL: the call fails */
 
 	/* the command being built */
 	VEC(const char *) argv, env;

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "drive/git_call.h"
-#include "drive/git_steps.h"
 #include "sys/file/file.h"
 
 int git_child_start(const char *const *argv, const char *const *env, const char *cwd,

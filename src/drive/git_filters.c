@@ -6,6 +6,7 @@
  */
 #include "drive/git_call.h"
 #include "drive/git_programs.h"
+#include "drive/git_settings.h"
 #include "drive/git_steps.h"
 
 enum { LISTED_MAX = 16 << 20 };

@@ -302,3 +302,8 @@ void git_holder_admin(struct git_call *c)
 	c->res.checkout = str_from(c->holder);
 	c->res.admin = git_admin_of(c, c->holder);
 }
+
+str git_target_ref(struct git_call *c)
+{
+	return arena_printf(&c->arena, "refs/heads/" STR_FMT, STR_ARG(c->target));
+}

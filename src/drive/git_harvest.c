@@ -7,9 +7,10 @@
 #include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
-#include "drive/git_lfs.h"
 #include "drive/git_programs.h"
+#include "drive/git_settings.h"
 #include "drive/git_steps.h"
+#include "drive/git_tree_steps.h"
 
 static str branch_ref(struct git_call *c)
 {

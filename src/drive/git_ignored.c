@@ -14,8 +14,9 @@
 #include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
-#include "drive/git_lfs.h"
+#include "drive/git_settings.h"
 #include "drive/git_steps.h"
+#include "drive/git_tree_steps.h"
 #include "sys/file/file.h"
 
 enum { FOLDERS_BYTES = 64 << 10 };

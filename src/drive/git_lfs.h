@@ -19,18 +19,3 @@ int git_lfs_own(struct git_call *c, struct ov_err *err); /* our git finds the re
 /* So does the git whose folder is `dir`, with these alternates in it. */
 int git_lfs_refer(struct git_call *c, const char *dir, struct ov_err *err);
 str git_lfs_alternates(struct git_call *c, const char *dir);
-
-/* git_lfs_take.c */
-extern const struct git_step git_lfs_agent_steps[]; /* what the agent added is the repository's */
-extern const struct git_step git_lfs_clear_steps[]; /* before something is added by us */
-extern const struct git_step git_lfs_own_steps[];   /* after it: so is that */
-
-/* git_lfs_push.c: steps of a table that is left where the target is not to be pushed */
-int git_lfs_address_build(struct git_call *c, struct ov_err *err);
-int git_lfs_address_judge(struct git_call *c, const struct git_out *o, struct ov_err *err);
-int git_lfs_push_build(struct git_call *c, struct ov_err *err);
-int git_lfs_push_judge(struct git_call *c, const struct git_out *o, struct ov_err *err);
-
-/* git_lfs_check.c: pointers to what is not there */
-extern const struct git_step git_lfs_harvest_steps[]; /* c->res.refused */
-extern const struct git_step git_lfs_move_steps[];    /* or the call ends with GIT_REFUSED */

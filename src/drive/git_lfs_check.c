@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "drive/git_call.h"
 #include "drive/git_lfs.h"
+#include "drive/git_settings.h"
 #include "drive/git_steps.h"
 #include "sys/file/file.h"
 

@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "drive/git_call.h"
 #include "drive/git_lfs.h"
-#include "drive/git_steps.h"
+#include "drive/git_target_steps.h"
 
 int git_lfs_address_build(struct git_call *c, struct ov_err *err _unused_)
 {

@@ -17,7 +17,7 @@
 #include "drive/git_call.h"
 #include "drive/git_confine.h"
 #include "drive/git_lfs.h"
-#include "drive/git_steps.h"
+#include "drive/git_tree_steps.h"
 #include "sys/file/file.h"
 
 #define INCOMING "lfs-in"

@@ -6,8 +6,9 @@
 #include "drive/git_add.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
-#include "drive/git_lfs.h"
+#include "drive/git_settings.h"
 #include "drive/git_steps.h"
+#include "drive/git_tree_steps.h"
 #include "sys/file/file.h"
 
 enum {

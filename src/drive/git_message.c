@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "drive/git_call.h"
-#include "drive/git_steps.h"
+#include "drive/git_target_steps.h"
 
 static bool starts_fold(str s, str prefix)
 {

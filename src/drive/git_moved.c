@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
+#include "drive/git_target_steps.h"
 #include "sys/file/file.h"
 
 enum { LOG_TAIL = 256 * 1024, SUBJECT_BYTES = 200 };

@@ -12,7 +12,7 @@
 
 #include "base/map.h"
 #include "drive/git_call.h"
-#include "drive/git_steps.h"
+#include "drive/git_target_steps.h"
 #include "sys/file/file.h"
 
 #define ABSENT "000000"

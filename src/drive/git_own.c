@@ -15,13 +15,13 @@
 #include "drive/git_confine.h"
 #include "drive/git_lfs.h"
 #include "drive/git_programs.h"
+#include "drive/git_settings.h"
 #include "drive/git_steps.h"
+#include "drive/git_tree_steps.h"
 #include "sys/file/file.h"
 
 #define EXCLUDES "exclude"  /* a note: the repository's info/exclude, as it was recorded */
 #define INDEX_AT "index-at" /* the commit whose tree the index was read from */
-
-enum { ATTRIBUTES_MAX = 16 << 20 };
 
 /* Names of variables as `git config --list` prints them; a dot at the end: all below it. */
 static const char *const recorded[] = { "core.autocrlf", "core.eol", "core.filemode",
@@ -229,16 +229,6 @@ const struct git_step git_own_steps[] = {
 	STEP_RUN("record the configuration", config_build, config_judge),
 	STEP_END,
 };
-
-str git_own_text(struct git_call *c, const char *note)
-{
-	str text;
-
-	return file_read(&c->arena, path_join(&c->arena, c->own, note), ATTRIBUTES_MAX, &text,
-			       NULL) < 0
-			? STR("")
-			: text;
-}
 
 /* What counts more than any .gitattributes. raw: files are taken byte by byte. */
 int git_own_attributes(struct git_call *c, bool raw, struct ov_err *err)

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "drive/git_call.h"
-#include "drive/git_steps.h"
+#include "drive/git_target_steps.h"
 #include "sys/file/file.h"
 
 #define OBJECTS "overseer-predict"
@@ -19,37 +19,13 @@ static str commitish(struct git_call *c, str s)
 	return arena_printf(&c->arena, "refs/heads/" STR_FMT, STR_ARG(s));
 }
 
-static int merge_build(struct git_call *c, struct ov_err *err)
-{
-	const char *objects = path_join(&c->arena, c->g->common, OBJECTS);
-	int r = dir_make(objects, 0755, err);
-
-	if (r < 0)
-		return r;
-	c->objects = objects;
-	git_run(c, AT_REPO, GIT_READS | GIT_PREDICTS, "-c", "core.fsync=none", "merge-tree",
-			"--write-tree", "-z", "--name-only", "--no-messages", c->base.p, c->side.p,
-			NULL);
-	git_env_add(c, "GIT_OBJECT_DIRECTORY", objects);
-	git_env_add(c, "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-			git_quoted(c, path_join(&c->arena, c->g->common, "objects")).p);
-	return GIT_NEXT;
-}
-
-static const struct git_step predict_steps[] = {
-	STEP_RUN("merge", merge_build, git_merge_judge),
-	STEP_END,
-};
-
 /* Loose objects lie in folders of two letters; whatever else there might be stays. */
-void git_predict_done(struct git_call *c)
+static void remove_objects(struct git_call *c)
 {
 	struct arena *a = &c->arena;
 	str *folders = NULL, *files = NULL;
 	size_t folders_n = 0, n = 0;
 
-	if (!c->objects)
-		return;
 	list_each (at, &c->g->calls)
 		if (list_entry(at, struct git_call, node)->objects)
 			return; /* another still needs them, and empties the folder */
@@ -65,6 +41,29 @@ void git_predict_done(struct git_call *c)
 		rmdir(dir);
 	}
 }
+
+static int merge_build(struct git_call *c, struct ov_err *err)
+{
+	const char *objects = path_join(&c->arena, c->g->common, OBJECTS);
+	int r = dir_make(objects, 0755, err);
+
+	if (r < 0)
+		return r;
+	c->objects = objects;
+	c->at_end = remove_objects;
+	git_run(c, AT_REPO, GIT_READS | GIT_PREDICTS, "-c", "core.fsync=none", "merge-tree",
+			"--write-tree", "-z", "--name-only", "--no-messages", c->base.p, c->side.p,
+			NULL);
+	git_env_add(c, "GIT_OBJECT_DIRECTORY", objects);
+	git_env_add(c, "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+			git_quoted(c, path_join(&c->arena, c->g->common, "objects")).p);
+	return GIT_NEXT;
+}
+
+static const struct git_step predict_steps[] = {
+	STEP_RUN("merge", merge_build, git_merge_judge),
+	STEP_END,
+};
 
 void git_predict(struct git *g, str a, str b, git_done_fn *done, void *user)
 {

@@ -16,6 +16,7 @@
 #include "drive/git_call.h"
 #include "drive/git_lfs.h"
 #include "drive/git_programs.h"
+#include "drive/git_settings.h"
 #include "drive/git_steps.h"
 #include "sys/file/file.h"
 

@@ -22,7 +22,9 @@
 #include "drive/git_call.h"
 #include "drive/git_confine.h"
 #include "drive/git_lfs.h"
+#include "drive/git_settings.h"
 #include "drive/git_steps.h"
+#include "drive/git_tree_steps.h"
 #include "sys/file/file.h"
 
 #define PACKED "packed-refs"
@@ -32,20 +34,6 @@
 
 enum { REMOVED_AT_ONCE = 2000 };
 static int removals; /* of the walk that is under way: nftw(3) hands nothing on */
-
-int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *err)
-{
-	_cleanup_(fd_closep)
-	int fd = -1;
-	const char *tmp = arena_printf(a, "%s.tmp", path).p;
-
-	fd = file_open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
-	if (fd < 0)
-		return ov_fail_errno(err, errno, "create %s", tmp);
-	if (write(fd, text.p ? text.p : "", text.n) != (ssize_t)text.n || rename(tmp, path) < 0)
-		return ov_fail_errno(err, errno, "write %s", path);
-	return 0;
-}
 
 int git_rm(struct git_call *c, const char *path)
 {
@@ -402,6 +390,12 @@ static int count_one(const char *path _unused_, const struct stat *st _unused_, 
 	return --removals < 0;
 }
 
+/* What is left then, because it cannot be removed or we were ended, the next call removes first. */
+static void remove_replaced(struct git_call *c)
+{
+	(void)remove_some(beside(c, "new"));
+}
+
 /* A few small files, as mostly, go when the call is over, since nobody has to wait for that. */
 static int replaced_build(struct git_call *c, struct ov_err *err)
 {
@@ -412,14 +406,10 @@ static int replaced_build(struct git_call *c, struct ov_err *err)
 		return r < 0 ? r : GIT_SKIP;
 	removals = REMOVED_AT_ONCE;
 	c->replaced = nftw(former, count_one, 16, FTW_PHYS) == 0;
-	return c->replaced ? GIT_SKIP : git_rm(c, former);
-}
-
-/* What is left then, because it cannot be removed or we were ended, the next call removes first. */
-void git_publish_done(struct git_call *c)
-{
-	if (c->replaced)
-		(void)remove_some(beside(c, "new"));
+	if (!c->replaced)
+		return git_rm(c, former);
+	c->at_end = remove_replaced;
+	return GIT_SKIP;
 }
 
 static int rest_build(struct git_call *c, struct ov_err *err)

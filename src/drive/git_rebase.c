@@ -10,7 +10,10 @@
 #include "drive/git_accept.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
+#include "drive/git_settings.h"
 #include "drive/git_steps.h"
+#include "drive/git_target_steps.h"
+#include "drive/git_tree_steps.h"
 #include "sys/file/file.h"
 
 #define FOLLOWING "following"

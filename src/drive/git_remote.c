@@ -6,8 +6,8 @@
  */
 #include "base/utf8.h"
 #include "drive/git_call.h"
-#include "drive/git_lfs.h"
 #include "drive/git_steps.h"
+#include "drive/git_target_steps.h"
 
 int git_remote_check(str remote, struct ov_err *err)
 {

@@ -10,8 +10,9 @@
 #include "drive/git_call.h"
 #include "drive/git_confine.h"
 #include "drive/git_embedded.h"
-#include "drive/git_lfs.h"
+#include "drive/git_settings.h"
 #include "drive/git_steps.h"
+#include "drive/git_tree_steps.h"
 
 int git_rescue_ref_check(str ref, struct ov_err *err)
 {
@@ -38,18 +39,6 @@ void git_rescue_prepare(struct git_call *c, str ref, str message)
 	c->rescue.message = message;
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		git_admin_commits(c, files[i]);
-}
-
-void git_rescue_extra(struct git_call *c, str oid)
-{
-	if (oid.n && !str_eq(oid, c->head))
-		vec_push(&c->rescue.extra, arena_cstr(&c->arena, oid));
-}
-
-void git_rescue_done(struct git_rescue_state *rs)
-{
-	vec_done(&rs->extra);
-	vec_done(&rs->parents);
 }
 
 /* Is any of the commits not kept by what stays? */

@@ -14,6 +14,7 @@
 #include <libgen.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/map.h"
 #include "drive/git_call.h"
@@ -394,6 +395,12 @@ static bool is_named(const struct git_call *c, str oid)
 	return false;
 }
 
+void git_rescue_extra(struct git_call *c, str oid)
+{
+	if (oid.n && !str_eq(oid, c->head))
+		vec_push(&c->rescue.extra, arena_cstr(&c->arena, oid));
+}
+
 void git_admin_commits(struct git_call *c, const char *name)
 {
 	str rest = admin_text(c, name), line;
@@ -424,5 +431,29 @@ int git_room_parent(struct git_call *c, struct ov_err *err)
 	}
 	c->g->trees_inode = at.st_ino;
 	c->g->trees_device = at.st_dev;
+	return 0;
+}
+
+str git_own_text(struct git_call *c, const char *note)
+{
+	str text;
+
+	return file_read(&c->arena, path_join(&c->arena, c->own, note), GIT_NOTE_MAX, &text, NULL) <
+					0
+			? STR("")
+			: text;
+}
+
+int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int fd = -1;
+	const char *tmp = arena_printf(a, "%s.tmp", path).p;
+
+	fd = file_open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
+	if (fd < 0)
+		return ov_fail_errno(err, errno, "create %s", tmp);
+	if (write(fd, text.p ? text.p : "", text.n) != (ssize_t)text.n || rename(tmp, path) < 0)
+		return ov_fail_errno(err, errno, "write %s", path);
 	return 0;
 }

@@ -2,6 +2,7 @@
  * What an agent's git has of the user's own settings, wherever these are: a sandbox may hide the home, and a
  * program may not know who it is for. Who commits, and whose hooks are asked.
  */
+#include "drive/git_settings.h"
 #include "base/buf.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"

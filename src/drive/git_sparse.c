@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
+#include "drive/git_tree_steps.h"
 #include "sys/file/file.h"
 
 #define COPY "index-sparse"

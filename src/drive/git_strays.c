@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
+#include "drive/git_tree_steps.h"
 
 static bool is_kept(const struct git_call *c, const char *oid)
 {

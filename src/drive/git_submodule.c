@@ -12,6 +12,7 @@
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
 #include "drive/git_steps.h"
+#include "drive/git_tree_steps.h"
 #include "sys/file/file.h"
 
 enum { LINE_BYTES = 8192 };

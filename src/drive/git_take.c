@@ -15,6 +15,7 @@
 #include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
+#include "drive/git_tree_steps.h"
 #include "sys/file/file.h"
 
 #define PACK "taken"

@@ -10,16 +10,13 @@
 #include "base/utf8.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
+#include "drive/git_target_steps.h"
+#include "drive/git_tree_steps.h"
 #include "sys/file/file.h"
 #include "sys/proc/proc.h"
 
 /* How long another git in the user's checkout is waited for; older ones wait for something else. */
 enum { LATE_WAIT_MS = 2000, GIT_FRESH_S = 10 };
-
-str git_target_ref(struct git_call *c)
-{
-	return arena_printf(&c->arena, "refs/heads/" STR_FMT, STR_ARG(c->target));
-}
 
 /* One word of visible ASCII: it is a trailer's value and, mostly, a part of a ref's name. */
 int git_key_check(str key, struct ov_err *err)

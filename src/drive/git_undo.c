@@ -9,6 +9,8 @@
 #include "base/map.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
+#include "drive/git_target_steps.h"
+#include "drive/git_tree_steps.h"
 #include "sys/file/file.h"
 
 #define INDEX "index.overseer"

@@ -4,6 +4,7 @@
  * too much is deep down.
  */
 #include "drive/git_walk.h"
+#include "drive/git_steps.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include <unistd.h>
 
 #include "drive/git_aside.h"
-#include "drive/git_steps.h"
 #include "sys/file/file.h"
 
 /* The loop waits for it, at each call. Beyond that, git is waited for until it took too long. */

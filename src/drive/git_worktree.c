@@ -6,7 +6,9 @@
 #include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
+#include "drive/git_settings.h"
 #include "drive/git_steps.h"
+#include "drive/git_tree_steps.h"
 #include "sys/file/file.h"
 
 #define BRANCH "branch"        /* a note: what ensure made the worktree for; written last */
