@@ -1,7 +1,7 @@
 #pragma once
 /*
- * The agents that we know, as a table: how each is started, what its output is, what it can do, and
- * what its tools are called. One row per value of `agents.NAME.format`. Everything here is pure; the
+ * What is to be known of an agent: how it is started, what its output is, what it can do, and what its
+ * tools are called. The table of those that we know is agent/formats.h. Everything here is pure; the
  * daemon starts processes, this says which.
  */
 #include "agent/fact.h"
@@ -83,11 +83,5 @@ struct agent_format {
 			struct ov_err *err);
 };
 
-extern const struct agent_format agent_formats[];
-extern const size_t agent_formats_n;
-extern const char *const agent_format_names[]; /* the same, as choices; ends with NULL */
-
-/* NULL when there is none of this name. */
-const struct agent_format *format_find(str name);
 /* Is this version, as the program prints it, before the oldest that is known to work? One without numbers is not. */
 bool format_is_too_old(const struct agent_format *f, str version);

@@ -2,8 +2,8 @@
  * Gemini CLI, `-o stream-json`. Its words come in pieces, which are put together again: a message is
  * over when something else comes. It says on its errors that it retries, in words.
  */
-#include "agent/launch_impl.h"
 #include "agent/parsers.h"
+#include "agent/tools.h"
 
 #include "base/arena.h"
 #include "base/buf.h"

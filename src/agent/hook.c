@@ -396,31 +396,6 @@ str hook_scope_text(struct arena *a, const struct agent_format *f, const struct 
 	return json_text(a, v);
 }
 
-int hook_scope_read(struct arena *a, str text, const struct agent_format **ret_format,
-		struct tool_scope *ret, struct ov_err *err)
-{
-	static const struct json_limits limits = { .max_bytes = HOOK_FILE_MAX };
-	static const char *const keys[] = { "format", "allow", "deny" };
-	const struct agent_format *f;
-	struct tool_scope s;
-	value *v;
-	int r = json_parse(a, text, &limits, &v, err);
-
-	if (r < 0)
-		return r;
-	f = format_find(value_str_at(v, "format"));
-	if (!f)
-		return ov_fail(err, OV_EINVALID, "a scope names no format of an agent");
-	r = value_only_keys(v, STR(""), keys, ARRAY_LEN(keys), err);
-	if (r == 0)
-		r = tool_scope_read(a, v, &s, err);
-	if (r < 0)
-		return r;
-	*ret_format = f;
-	*ret = s;
-	return 0;
-}
-
 static bool dispatch_name_ok(str s)
 {
 	for (size_t i = 0; i < s.n; i++)

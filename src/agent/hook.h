@@ -77,8 +77,6 @@ str hook_transcript(struct arena *a, str line);
 
 /* scope.json as text, to be in place before the agent starts; and read again. s NULL: all tools. */
 str hook_scope_text(struct arena *a, const struct agent_format *f, const struct tool_scope *s);
-int hook_scope_read(struct arena *a, str text, const struct agent_format **ret_format,
-		struct tool_scope *ret, struct ov_err *err);
 /* The file `next` as text; and read again. The dispatch's name is checked: it becomes a file's. */
 int hook_next_text(struct arena *a, str dispatch, str text, str *ret, struct ov_err *err);
 int hook_next_read(struct arena *a, str json, str *ret_dispatch, str *ret_text, struct ov_err *err);

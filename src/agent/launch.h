@@ -57,3 +57,8 @@ int launch_build(struct arena *a, const struct launch_ask *ask, struct launch *r
 		struct ov_err *err);
 /* How to let it work unattended unless the configuration says otherwise; NULL: there is no choice. */
 const char *launch_mode(const struct launch_ask *ask);
+
+/* How each format does it: for the table of formats. */
+typedef int launch_fn(struct arena *a, const struct launch_ask *ask, struct launch *ret,
+		struct ov_err *err);
+launch_fn launch_raw, launch_claude, launch_codex, launch_gemini, launch_opencode;

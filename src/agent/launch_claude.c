@@ -10,46 +10,6 @@
 #define SETTINGS "claude-settings.json"
 #define MCP "mcp__"
 
-/* Which of them there are depends on the version; a name that it does not know is ignored by it. */
-const struct tool_name tools_claude[] = {
-	{ "Read", TOOLS_READ },
-	{ "Glob", TOOLS_READ },
-	{ "Grep", TOOLS_READ },
-	{ "LS", TOOLS_READ },
-	{ "NotebookRead", TOOLS_READ },
-	{ "TodoRead", TOOLS_READ },
-	{ "TodoWrite", TOOLS_READ },
-	{ "ToolSearch", TOOLS_READ },
-	{ "Skill", TOOLS_READ },
-	{ "LSP", TOOLS_READ },
-	{ "ReportFindings", TOOLS_READ },
-	{ "Edit", TOOLS_EDIT },
-	{ "MultiEdit", TOOLS_EDIT },
-	{ "Write", TOOLS_EDIT },
-	{ "NotebookEdit", TOOLS_EDIT },
-	{ "Bash", TOOLS_SHELL },
-	{ "BashOutput", TOOLS_SHELL },
-	{ "KillShell", TOOLS_SHELL },
-	{ "KillBash", TOOLS_SHELL },
-	{ "PowerShell", TOOLS_SHELL },
-	{ "Monitor", TOOLS_SHELL },
-	{ "WebFetch", TOOLS_WEB },
-	{ "WebSearch", TOOLS_WEB },
-	{ "Agent", TOOLS_AGENTS },
-	{ "Task", TOOLS_AGENTS },
-	{ "TaskOutput", TOOLS_AGENTS },
-	{ "TaskStop", TOOLS_AGENTS },
-	{ "ListAgents", TOOLS_AGENTS },
-	{ "SendMessage", TOOLS_AGENTS },
-	{ "Workflow", TOOLS_AGENTS },
-	{ "CronCreate", TOOLS_AGENTS },
-	{ "CronDelete", TOOLS_AGENTS },
-	{ "CronList", TOOLS_AGENTS },
-	{ "ScheduleWakeup", TOOLS_AGENTS },
-	{ MCP "*", TOOLS_MCP },
-	{ NULL, TOOLS_READ },
-};
-
 /* Never offered: the work of a session that moves to another worktree would not be found. */
 static const char *const never[] = { "EnterWorktree", "ExitWorktree" };
 

@@ -8,33 +8,6 @@
 #include "base/str.h"
 #include "data/value/json.h"
 
-/* Bash is what hooks call its shell; the patch is applied through the shell by some models. */
-const struct tool_name tools_codex[] = {
-	{ "view_image", TOOLS_READ },
-	{ "update_plan", TOOLS_READ },
-	{ "get_goal", TOOLS_READ },
-	{ "create_goal", TOOLS_READ },
-	{ "update_goal", TOOLS_READ },
-	{ "apply_patch", TOOLS_EDIT },
-	{ "Bash", TOOLS_SHELL },
-	{ "exec_command", TOOLS_SHELL },
-	{ "write_stdin", TOOLS_SHELL },
-	{ "shell", TOOLS_SHELL },
-	{ "shell_command", TOOLS_SHELL },
-	{ "local_shell", TOOLS_SHELL },
-	{ "web_search", TOOLS_WEB },
-	{ "spawn_agent", TOOLS_AGENTS },
-	{ "resume_agent", TOOLS_AGENTS },
-	{ "send_input", TOOLS_AGENTS },
-	{ "wait_agent", TOOLS_AGENTS },
-	{ "close_agent", TOOLS_AGENTS },
-	{ "list_mcp_resources", TOOLS_MCP },
-	{ "list_mcp_resource_templates", TOOLS_MCP },
-	{ "read_mcp_resource", TOOLS_MCP },
-	{ "mcp__*", TOOLS_MCP },
-	{ NULL, TOOLS_READ },
-};
-
 /* What is switched off when nothing of a class is left. */
 static const struct {
 	enum tool_class class;

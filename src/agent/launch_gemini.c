@@ -9,31 +9,6 @@
 
 #define POLICY "gemini-policy.toml"
 
-const struct tool_name tools_gemini[] = {
-	{ "list_directory", TOOLS_READ },
-	{ "read_file", TOOLS_READ },
-	{ "read_many_files", TOOLS_READ },
-	{ "grep_search", TOOLS_READ },
-	{ "search_file_content", TOOLS_READ },
-	{ "glob", TOOLS_READ },
-	{ "write_todos", TOOLS_READ },
-	{ "update_topic", TOOLS_READ },
-	{ "enter_plan_mode", TOOLS_READ },
-	{ "exit_plan_mode", TOOLS_READ },
-	{ "activate_skill", TOOLS_READ },
-	{ "save_memory", TOOLS_EDIT },
-	{ "replace", TOOLS_EDIT },
-	{ "write_file", TOOLS_EDIT },
-	{ "run_shell_command", TOOLS_SHELL },
-	{ "list_background_processes", TOOLS_SHELL },
-	{ "read_background_output", TOOLS_SHELL },
-	{ "web_fetch", TOOLS_WEB },
-	{ "google_web_search", TOOLS_WEB },
-	{ "invoke_agent", TOOLS_AGENTS },
-	{ "mcp_*", TOOLS_MCP },
-	{ NULL, TOOLS_READ },
-};
-
 static void add_rule(struct buf *b, const str *names, size_t n, const char *decision, int priority)
 {
 	if (n == 0)

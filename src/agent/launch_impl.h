@@ -44,8 +44,3 @@ bool launch_permits(const struct launch_ask *ask, enum tool_class class);
 int launcher_done(struct launcher *l, struct launch *ret, struct ov_err *err);
 
 extern const char *const hook_events[]; /* ends with NULL */
-
-typedef int launch_fn(struct arena *a, const struct launch_ask *ask, struct launch *ret,
-		struct ov_err *err);
-launch_fn launch_raw, launch_claude, launch_codex, launch_gemini, launch_opencode;
-extern const struct tool_name tools_claude[], tools_codex[], tools_gemini[], tools_opencode[];

@@ -12,30 +12,6 @@
 #include "base/str.h"
 #include "data/value/json.h"
 
-/* Tools of servers have no name in common: they are whatever is not here. */
-const struct tool_name tools_opencode[] = {
-	{ "read", TOOLS_READ },
-	{ "glob", TOOLS_READ },
-	{ "grep", TOOLS_READ },
-	{ "list", TOOLS_READ },
-	{ "lsp", TOOLS_READ },
-	{ "skill", TOOLS_READ },
-	{ "todowrite", TOOLS_READ },
-	{ "todoread", TOOLS_READ },
-	{ "edit", TOOLS_EDIT },
-	{ "write", TOOLS_EDIT },
-	{ "patch", TOOLS_EDIT },
-	{ "multiedit", TOOLS_EDIT },
-	{ "apply_patch", TOOLS_EDIT },
-	{ "bash", TOOLS_SHELL },
-	{ "webfetch", TOOLS_WEB },
-	{ "websearch", TOOLS_WEB },
-	{ "codesearch", TOOLS_WEB },
-	{ "task", TOOLS_AGENTS },
-	{ "*", TOOLS_MCP },
-	{ NULL, TOOLS_READ },
-};
-
 /* Everything that edits is one permission: it is given only when all of it is permitted. */
 static str permission_of(const struct agent_format *f, str tool)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/account.h"
+#include "agent/formats.h"
 #include "app/agent.h"
 #include "app/agent_test_impl.h"
 #include "app/contain.h"

@@ -1,5 +1,6 @@
 #include "app/executor_impl.h"
 
+#include "agent/formats.h"
 #include "app/checkout.h"
 #include "app/contain.h"
 #include "app/engine.h"

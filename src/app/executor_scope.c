@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/hook.h"
+#include "agent/hook_scope.h"
 #include "app/engine.h"
 #include "app/executor_impl.h"
 #include "app/freeze.h"

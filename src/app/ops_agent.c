@@ -1,6 +1,7 @@
 /* Reading operations about the configured agents: what each is, and how much of it is in use. */
 #include <stdlib.h>
 
+#include "agent/formats.h"
 #include "agent/gaps.h"
 #include "app/ops.h"
 #include "base/arena.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/format.h"
+#include "agent/formats.h"
 #include "agent/home.h"
 #include "app/sandbox_home.h"
 #include "base/arena.h"

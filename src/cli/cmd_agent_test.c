@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "agent/formats.h"
 #include "base/str.h"
 #include "cli/child.h"
 #include "cli/command.h"

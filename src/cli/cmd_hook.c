@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/hook.h"
+#include "agent/hook_scope.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"

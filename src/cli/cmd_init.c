@@ -1,3 +1,4 @@
+#include "agent/formats.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/child.h"

@@ -4,6 +4,7 @@
  */
 #include <unistd.h>
 
+#include "agent/formats.h"
 #include "agent/render.h"
 #include "agent/stream.h"
 #include "base/arena.h"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/environment.h"
+#include "agent/formats.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/utf8.h"

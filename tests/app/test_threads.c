@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 
+#include "agent/formats.h"
 #include "base/duration.h"
 #include "tests/app/session_files.h"
 

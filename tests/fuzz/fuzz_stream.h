@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "agent/account.h"
+#include "agent/formats.h"
 #include "agent/render.h"
 #include "agent/stream.h"
 #include "base/arena.h"

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "agent/formats.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "tests/test.h"

@@ -1,4 +1,5 @@
 #include "agent/format.h"
+#include "agent/formats.h"
 
 #include "base/str.h"
 #include "tests/test.h"

@@ -1,5 +1,6 @@
 #include "tests/test.h"
 
+#include "agent/formats.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "core/config/config.h"

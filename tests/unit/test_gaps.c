@@ -1,6 +1,7 @@
 #include "agent/gaps.h"
 
 #include "agent/format.h"
+#include "agent/formats.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "tests/test.h"

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "agent/account.h"
+#include "agent/formats.h"
 #include "agent/hook.h"
+#include "agent/hook_scope.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "agent/environment.h"
+#include "agent/formats.h"
 #include "agent/hook.h"
 #include "agent/launch.h"
 #include "base/arena.h"

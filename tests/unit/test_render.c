@@ -1,3 +1,4 @@
+#include "agent/formats.h"
 #include "agent/render.h"
 #include "base/arena.h"
 #include "base/str.h"

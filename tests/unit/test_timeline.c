@@ -5,6 +5,7 @@
 #include "tests/test.h"
 
 #include "agent/format.h"
+#include "agent/formats.h"
 #include "base/duration.h"
 #include "base/vec.h"
 #include "core/config/config.h"

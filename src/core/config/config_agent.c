@@ -1,4 +1,5 @@
 /* What the format of an agent asks for: the rest of [agents.NAME] is checked against its row. */
+#include "agent/formats.h"
 #include "agent/said_limit.h"
 #include "base/buf.h"
 #include "base/str.h"

@@ -1,6 +1,7 @@
 /* The options of [agents.NAME]. */
 #include "core/config/config_impl.h"
 
+#include "agent/formats.h"
 #include "agent/said_limit.h"
 #include "core/model/limits.h"
 #include "core/policy/scope.h"
