@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "drive/git.h"
+#include "drive/git/git.h"
 #include "sys/file/file.h"
 
 static const char *const *environment(struct arena *a, const struct driver_ask *ask,

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/config/command_env.h"
-#include "drive/run.h"
+#include "drive/run/run.h"
 
 static const str default_pass[] = { STR_INIT("HOME"), STR_INIT("PATH"), STR_INIT("USER"),
 	STR_INIT("LANG"), STR_INIT("LC_ALL"), STR_INIT("TZ"), STR_INIT("TMPDIR"), STR_INIT("TERM"),

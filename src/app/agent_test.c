@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "data/value/json.h"
-#include "drive/tmux.h"
+#include "drive/tmux/tmux.h"
 #include "sys/file/file.h"
 #include "sys/file/owner.h"
 #include "sys/host/clock.h"

@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "drive/git.h"
+#include "drive/git/git.h"
 #include "sys/file/file.h"
 #include "sys/loop/loop.h"
 

@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "drive/git.h"
+#include "drive/git/git.h"
 #include "sys/file/file.h"
 #include "sys/host/userns.h"
 #include "sys/proc/cgroup.h"

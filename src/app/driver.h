@@ -9,7 +9,7 @@
 #include "agent/tools.h"
 #include "base/ov.h"
 #include "core/config/config.h"
-#include "drive/run.h"
+#include "drive/run/run.h"
 
 struct contain;
 struct tmux;

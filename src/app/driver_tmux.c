@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/model/limits.h"
-#include "drive/tmux_wire.h"
+#include "drive/tmux/tmux_wire.h"
 #include "sys/file/file.h"
 #include "sys/host/inject.h"
 #include "sys/loop/loop.h"

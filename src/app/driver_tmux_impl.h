@@ -7,8 +7,8 @@
 #include "app/driver.h"
 #include "app/run_note.h"
 #include "base/arena.h"
-#include "drive/run.h"
-#include "drive/tmux.h"
+#include "drive/run/run.h"
+#include "drive/tmux/tmux.h"
 
 #define PASTE_ON "\x1b[?2004h" /* asks the terminal to bracket what is pasted: it takes input */
 

@@ -5,8 +5,8 @@
 #include "base/str.h"
 #include "core/capacity/accept_queue.h"
 #include "core/prompt/prompt.h"
-#include "drive/git.h"
-#include "drive/git_accept.h"
+#include "drive/accept/git_accept.h"
+#include "drive/git/git.h"
 
 /* The branch's own commits, under the key of the accept that made them one. */
 static str kept_ref(struct task *t, const struct assignment *as)

@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "core/config/command_env.h"
 #include "core/text/redact.h"
-#include "drive/git.h"
+#include "drive/git/git.h"
 #include "sys/host/clock.h"
 #include "sys/host/inject.h"
 #include "sys/loop/job.h"

@@ -176,7 +176,7 @@ void perform_plan(struct task *t, const struct assignment *none);
 
 /* executor_worker.c: about a worker, so there may be no assignment */
 void perform_worker(struct task *t, const struct assignment *as);
-/* executor_programs.c: of the executor `user`; as git_sandbox_fn (drive/git.h). */
+/* executor_programs.c: of the executor `user`; as git_sandbox_fn (drive/git/git.h). */
 struct git_programs_ask;
 int executor_programs(void *user, struct arena *a, const struct git_programs_ask *ask,
 		const char *const **ret, struct ov_err *err);

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/state/state.h"
-#include "drive/git.h"
+#include "drive/git/git.h"
 #include "sys/file/file.h"
 
 /* Who works there; NULL: nobody, or it is no worker's. */

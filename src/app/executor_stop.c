@@ -11,8 +11,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "drive/git.h"
-#include "drive/run.h"
+#include "drive/git/git.h"
+#include "drive/run/run.h"
 #include "sys/host/inject.h"
 #include "sys/loop/loop.h"
 

@@ -10,8 +10,8 @@
 #include "base/str.h"
 #include "core/prompt/prompt.h"
 #include "core/state/state.h"
-#include "drive/git.h"
-#include "drive/git_accept.h"
+#include "drive/accept/git_accept.h"
+#include "drive/git/git.h"
 
 struct place {
 	str worker, path, ref;

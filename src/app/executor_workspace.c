@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "drive/git.h"
+#include "drive/git/git.h"
 
 /* What git made, until it is set up; in the task's arena. */
 struct workspace {

@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "core/event/event.h"
 #include "core/state/state.h"
-#include "drive/run.h"
+#include "drive/run/run.h"
 
 /* A request under way; the run may be gone when its answer comes, the executor may not. */
 struct request {

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/model/limits.h"
-#include "drive/run.h"
+#include "drive/run/run.h"
 #include "sys/file/file.h"
 #include "sys/host/inject.h"
 

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "drive/run_lost.h"
+#include "drive/run/run_lost.h"
 #include "sys/loop/loop.h"
 
 /* After the sweep before it. */

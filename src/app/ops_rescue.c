@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "data/message/vital.h"
-#include "drive/git_ask.h"
+#include "drive/git/git_ask.h"
 
 enum {
 	LISTED = 50,

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "core/event/event.h"
-#include "drive/git.h"
+#include "drive/git/git.h"
 #include "sys/file/file.h"
 #include "sys/loop/loop.h"
 

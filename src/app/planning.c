@@ -13,7 +13,7 @@
 #include "core/plan/plan_make.h"
 #include "core/text/redact.h"
 #include "data/value/json.h"
-#include "drive/llm.h"
+#include "drive/llm/llm.h"
 #include "net/http.h"
 #include "sys/file/file.h"
 #include "sys/host/inject.h"

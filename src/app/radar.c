@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/event/event.h"
-#include "drive/git.h"
+#include "drive/git/git.h"
 #include "sys/file/file.h"
 #include "sys/loop/follow.h"
 #include "sys/loop/loop.h"

@@ -14,7 +14,7 @@
 #include "core/export/rescue_owner.h"
 #include "data/id/ulid.h"
 #include "data/message/vital.h"
-#include "drive/git_ask.h"
+#include "drive/git/git_ask.h"
 #include "sys/host/rand.h"
 
 enum { PAGE = 4096, ARGS_MAX = 16, WORDS_MAX = 700 };

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "drive/git.h"
+#include "drive/git/git.h"
 #include "sys/file/file.h"
 
 #define NODE_MODULES "/node_modules/"

@@ -11,7 +11,7 @@
 #include "core/config/command_env.h"
 #include "core/text/redact.h"
 #include "data/id/sha256.h"
-#include "drive/git.h"
+#include "drive/git/git.h"
 #include "sys/file/file.h"
 #include "sys/loop/job.h"
 #include "sys/loop/loop.h"

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "drive/git.h"
+#include "drive/git/git.h"
 #include "sys/file/file.h"
 
 enum { LINE_MAX_BYTES = 8192 };

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "data/value/json.h"
-#include "drive/run.h"
+#include "drive/run/run.h"
 #include "sys/host/clock.h"
 #include "sys/loop/loop.h"
 #include "tests/git/fixture.h"

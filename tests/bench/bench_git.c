@@ -21,8 +21,8 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "drive/git.h"
-#include "drive/git_accept.h"
+#include "drive/accept/git_accept.h"
+#include "drive/git/git.h"
 #include "sys/loop/loop.h"
 #include "tests/bench/figure.h"
 

@@ -1,4 +1,4 @@
-#include "drive/llm.h"
+#include "drive/llm/llm.h"
 
 #include "tests/net/peer.h"
 

@@ -1,8 +1,8 @@
 /* Against the real tmux, with a server of its own per test. */
-#include "drive/tmux.h"
+#include "drive/tmux/tmux.h"
 
 #include "base/err.h"
-#include "drive/tmux_wire.h"
+#include "drive/tmux/tmux_wire.h"
 #include "sys/file/file.h"
 #include "sys/loop/loop.h"
 #include "tests/shim/place.h"

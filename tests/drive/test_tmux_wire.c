@@ -1,4 +1,4 @@
-#include "drive/tmux_wire.h"
+#include "drive/tmux/tmux_wire.h"
 
 #include "base/arena.h"
 #include "base/err.h"

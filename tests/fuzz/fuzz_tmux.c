@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "drive/tmux_wire.h"
+#include "drive/tmux/tmux_wire.h"
 
 static void check(bool ok)
 {

@@ -4,8 +4,8 @@
  * no configuration of the machine's or the user's is read. sh() runs shell commands in it, with
  * $R the repository and $W the worktree, and fails the test when they fail.
  */
-#include "drive/git.h"
-#include "drive/git_accept.h"
+#include "drive/accept/git_accept.h"
+#include "drive/git/git.h"
 #include "tests/test.h"
 
 struct loop;

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "drive/git_attributes.h"
+#include "drive/gitrules/git_attributes.h"
 #include "tests/git/fixture.h"
 
 static void check(const char *want, const struct git_attributes *files, size_t n)

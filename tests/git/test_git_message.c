@@ -1,7 +1,7 @@
 /* The message of an accepted commit: attribution out, the trailer in, in the right paragraph. */
 #include "base/arena.h"
 #include "base/str.h"
-#include "drive/git_target_steps.h"
+#include "drive/accept/git_target_steps.h"
 #include "tests/test.h"
 
 static const struct {

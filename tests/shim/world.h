@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "drive/run.h"
+#include "drive/run/run.h"
 #include "sys/loop/loop.h"
 #include "tests/shim/place.h"
 

@@ -2,7 +2,7 @@
 /*
  * A model of git for the simulator: one repository in memory with worktrees, refs, commits,
  * uncommitted files, conflicts, agents that work in worktrees and a user who works in the checkout.
- * The calls have the contract of drive/git.h, whose structs they share, but answer at once and can
+ * The calls have the contract of drive/git/git.h, whose structs they share, but answer at once and can
  * be cut off after any of their steps, as by a crash; made again they go on. No clock, no chance,
  * no addresses: the same calls give the same answers everywhere.
  *
@@ -17,8 +17,8 @@
 #include <limits.h>
 
 #include "base/ov.h"
-#include "drive/git.h"
-#include "drive/git_accept.h"
+#include "drive/accept/git_accept.h"
+#include "drive/git/git.h"
 
 struct simgit;
 
@@ -35,7 +35,7 @@ struct git_accept {
 };
 
 /*
- * The calls of drive/git.h. Of a call's steps (changes that others can see; the last one is telling
+ * The calls of drive/git/git.h. Of a call's steps (changes that others can see; the last one is telling
  * the outcome) the first `steps` happen; a call that is cut off by that gives OV_EUNAVAILABLE.
  */
 int simgit_ensure(struct simgit *g, const struct git_ensure *spec, int steps, struct arena *a,

@@ -2,7 +2,7 @@
 #include "tests/sim/simgit_parts.h"
 
 #include "data/id/sha256.h"
-#include "drive/git_call.h"
+#include "drive/git/git_call.h"
 
 int sg_check_key(str key, struct ov_err *err)
 {

@@ -1,7 +1,7 @@
 /* What the calls have in common: steps, where they are cut off, and the rescue of a worktree. */
 #include "tests/sim/simgit_parts.h"
 
-#include "drive/git_call.h"
+#include "drive/git/git_call.h"
 
 int simgit_steps(const struct simgit *g)
 {
@@ -91,7 +91,7 @@ int sg_target_missing(struct simgit *g, str target, struct ov_err *err)
 			g->repo);
 }
 
-/* rescue: see drive/git_rescue.c, of which this keeps the order and the decisions */
+/* rescue: see drive/worktree/git_rescue.c, of which this keeps the order and the decisions */
 
 struct parents {
 	uint32_t id[SG_PARENTS];
@@ -220,7 +220,7 @@ int sg_nested_aside(struct sg_call *c, struct ov_err *err)
 	return 0;
 }
 
-/* As drive/git_strays.c. */
+/* As drive/worktree/git_strays.c. */
 
 static bool kept_by_a_ref(struct simgit *g, uint32_t commit)
 {

@@ -1,7 +1,7 @@
-/* harvest: the order and the decisions of drive/git_harvest.c and drive/git_unfinished.c. */
+/* harvest: the order and the decisions of drive/worktree/git_harvest.c and drive/worktree/git_unfinished.c. */
 #include "tests/sim/simgit_parts.h"
 
-#include "drive/git_call.h"
+#include "drive/git/git_call.h"
 
 /* What either of two commits has becomes as `to` says; other files stay. */
 static void go_back(struct simgit *g, struct sg_wt *w, uint32_t from, uint32_t to)

@@ -1,7 +1,7 @@
-/* revert, pick and predict, as drive/git.h says. */
+/* revert, pick and predict, as drive/git/git.h says. */
 #include "tests/sim/simgit_parts.h"
 
-#include "drive/git_call.h"
+#include "drive/git/git_call.h"
 
 /* Once the target is known; false: it is there already, or has to wait. */
 static bool may_move(struct sg_call *c, struct sg_accept *ac, uint32_t since)

@@ -1,7 +1,7 @@
-/* rebase and advance: an accept in two parts, as drive/git.h says, with a gate between them. */
+/* rebase and advance: an accept in two parts, as drive/git/git.h says, with a gate between them. */
 #include "tests/sim/simgit_parts.h"
 
-#include "drive/git_call.h"
+#include "drive/git/git_call.h"
 
 /* The branch is the candidate already: an earlier call got so far, and the target has not moved. */
 static bool is_candidate(const struct simgit *g, const struct sg_accept *ac)

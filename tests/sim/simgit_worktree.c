@@ -1,9 +1,9 @@
-/* ensure, restore, remove and fingerprint: the order and the decisions of drive/git_worktree.c. */
+/* ensure, restore, remove and fingerprint: the order and the decisions of drive/worktree/git_worktree.c. */
 #include <stdio.h>
 
 #include "tests/sim/simgit_parts.h"
 
-#include "drive/git_call.h"
+#include "drive/git/git_call.h"
 
 /* ensure */
 

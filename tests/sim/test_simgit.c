@@ -1,4 +1,4 @@
-/* The model of git: every rule that drive/git.h states about worktrees. */
+/* The model of git: every rule that drive/git/git.h states about worktrees. */
 #include "tests/sim/simgit_fixture.h"
 
 TEST(the_whole_way)

@@ -1,4 +1,4 @@
-/* The model of git: every rule that drive/git.h states about accept; steps that fail. */
+/* The model of git: every rule that drive/git/git.h states about accept; steps that fail. */
 #include "tests/sim/simgit_fixture.h"
 
 TEST(accept_over_a_moved_target_and_with_a_conflict)
