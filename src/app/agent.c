@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-#include "agent/environment.h"
-#include "agent/formats.h"
-#include "agent/hook.h"
-#include "agent/launch.h"
+#include "agent/launch/environment.h"
+#include "agent/launch/launch.h"
+#include "agent/read/hook.h"
+#include "agent/table/formats.h"
 #include "app/agent_trust.h"
 #include "app/sandbox.h"
 #include "base/arena.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/environment.h"
+#include "agent/launch/environment.h"
 #include "app/sandbox.h"
 #include "base/arena.h"
 #include "base/err.h"

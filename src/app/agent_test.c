@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/account.h"
-#include "agent/formats.h"
+#include "agent/fact/account.h"
+#include "agent/table/formats.h"
 #include "app/agent.h"
 #include "app/agent_test_impl.h"
 #include "app/contain.h"

@@ -1,6 +1,6 @@
 #pragma once
 /* Shared by the runs of an agent's test and what is concluded from them. */
-#include "agent/account.h"
+#include "agent/fact/account.h"
 #include "app/agent_test.h"
 #include "app/driver.h"
 

@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "agent/home.h"
+#include "agent/launch/home.h"
 #include "app/sandbox_home.h"
 #include "base/arena.h"
 #include "base/str.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "app/contain.h"
 #include "app/sandbox_paths.h"
 #include "base/arena.h"

@@ -5,8 +5,8 @@
  * terminal. A run outlives the daemon; after a restart the driver finds it again by its folder.
  * A struct driver_run is the driver's handle: it owns descriptors and sources, not the run.
  */
-#include "agent/fact.h"
-#include "agent/tools.h"
+#include "agent/fact/fact.h"
+#include "agent/format/tools.h"
 #include "base/ov.h"
 #include "core/config/config.h"
 #include "drive/run/run.h"

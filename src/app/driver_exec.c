@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/hook.h"
-#include "agent/stream.h"
+#include "agent/read/hook.h"
+#include "agent/read/stream.h"
 #include "app/agent.h"
 #include "app/contain.h"
 #include "app/driver_hook.h"

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "agent/hook.h"
+#include "agent/read/hook.h"
 #include "app/log.h"
 #include "base/alloc.h"
 #include "base/arena.h"

@@ -4,8 +4,8 @@
  * beginning, and what the agent is to be told at its next stop is laid beside it. The handle owns its
  * follower; the files are the run's.
  */
-#include "agent/fact.h"
-#include "agent/format.h"
+#include "agent/fact/fact.h"
+#include "agent/format/format.h"
 #include "base/ov.h"
 
 struct driver_hooks;

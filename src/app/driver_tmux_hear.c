@@ -1,6 +1,6 @@
 #include "app/driver_tmux_impl.h"
 
-#include "agent/hook.h"
+#include "agent/read/hook.h"
 #include "app/driver_hook.h"
 #include "app/threads.h"
 #include "app/transcript.h"

@@ -3,7 +3,7 @@
  * What the files of the tmux driver share: a run in a terminal. app/driver_tmux.c owns it, starts and
  * ends it, and types; app/driver_tmux_hear.c hears what its hooks, its session's file and its screen say.
  */
-#include "agent/fact.h"
+#include "agent/fact/fact.h"
 #include "app/driver.h"
 #include "app/run_note.h"
 #include "base/arena.h"

@@ -1,6 +1,6 @@
 #include "app/executor_impl.h"
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "app/checkout.h"
 #include "app/contain.h"
 #include "app/engine.h"

@@ -1,7 +1,7 @@
 #pragma once
 /* What the executor's files share: tasks, and reporting their outcomes. Private to app. */
-#include "agent/account.h"
-#include "agent/repeats.h"
+#include "agent/fact/account.h"
+#include "agent/fact/repeats.h"
 #include "app/driver.h"
 #include "app/executor.h"
 #include "app/hearing.h"

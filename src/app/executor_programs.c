@@ -7,7 +7,7 @@
 #include <libgen.h>
 #include <unistd.h>
 
-#include "agent/sandbox.h"
+#include "agent/launch/sandbox.h"
 #include "app/contain.h"
 #include "app/engine.h"
 #include "app/sandbox.h"

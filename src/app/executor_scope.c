@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/hook.h"
-#include "agent/hook_scope.h"
+#include "agent/read/hook.h"
+#include "agent/table/hook_scope.h"
 #include "app/engine.h"
 #include "app/executor_impl.h"
 #include "app/freeze.h"

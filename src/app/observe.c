@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "agent/repeats.h"
+#include "agent/fact/repeats.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/list.h"

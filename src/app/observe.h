@@ -8,7 +8,7 @@
  * It owns one observation per run. Nothing is looked at unasked: idle runs cost nothing. A few
  * looks are taken at a time, however many are asked for; the others wait their turn.
  */
-#include "agent/account.h"
+#include "agent/fact/account.h"
 #include "base/map.h"
 #include "base/ov.h"
 #include "core/tick/reconcile.h"

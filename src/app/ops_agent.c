@@ -1,8 +1,8 @@
 /* Reading operations about the configured agents: what each is, and how much of it is in use. */
 #include <stdlib.h>
 
-#include "agent/formats.h"
-#include "agent/gaps.h"
+#include "agent/table/formats.h"
+#include "agent/table/gaps.h"
 #include "app/ops.h"
 #include "base/arena.h"
 #include "base/list.h"

@@ -1,5 +1,5 @@
 /* What agents are doing at the moment, by their own account: beside what the state says of their runs. */
-#include "agent/account.h"
+#include "agent/fact/account.h"
 #include "app/ops.h"
 #include "base/arena.h"
 #include "base/buf.h"

@@ -1,6 +1,6 @@
 #include "app/run_note.h"
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "data/value/json.h"

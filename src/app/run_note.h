@@ -3,7 +3,7 @@
  * What a run was started as, kept in its folder: whoever finds the run again, or reads its output
  * later, must not depend on a configuration that may have changed since.
  */
-#include "agent/format.h"
+#include "agent/format/format.h"
 #include "base/ov.h"
 #include "core/config/config.h"
 

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "agent/stream.h"
+#include "agent/read/stream.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"

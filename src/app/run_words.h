@@ -1,7 +1,7 @@
 #pragma once
 /* What a run's agent wrote last, read from the run's folder before that is cleared. */
-#include "agent/account.h"
-#include "agent/format.h"
+#include "agent/fact/account.h"
+#include "agent/format/format.h"
 #include "base/ov.h"
 
 /*

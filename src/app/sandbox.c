@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "agent/sandbox.h"
+#include "agent/launch/sandbox.h"
 #include "app/agent_trust.h"
 #include "app/others.h"
 #include "app/sandbox_home.h"

@@ -1,7 +1,7 @@
 #pragma once
 /*
  * Puts a run, or a command that runs what an agent wrote, into the agent's sandbox: finds what
- * agent/sandbox.h has to be told, makes the folders that it needs, and puts its words before the
+ * agent/launch/sandbox.h has to be told, makes the folders that it needs, and puts its words before the
  * command. The agent's home and temporary folder are its assignment's, below home/ in the store's
  * folder, so that a session can be resumed; when they go is said in app/homes.h.
  */

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/home.h"
+#include "agent/launch/home.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

@@ -1,12 +1,12 @@
 #pragma once
 /*
- * The user's home as a fence shows it: each entry to be read, except for what agent/home.h says about
+ * The user's home as a fence shows it: each entry to be read, except for what agent/launch/home.h says about
  * the agent and about caches. Looks at the home as it is when the run starts, makes the folders that
  * stand in for others (below the assignment's folder, and below cache/ in the store), and a copy of the
  * files that agents replace. Nothing of the home is changed, except that folders are made which the
  * agent would make itself.
  */
-#include "agent/sandbox.h"
+#include "agent/launch/sandbox.h"
 
 struct home_folder;
 

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/format.h"
-#include "agent/formats.h"
-#include "agent/home.h"
+#include "agent/format/format.h"
+#include "agent/launch/home.h"
+#include "agent/table/formats.h"
 #include "app/sandbox_home.h"
 #include "base/arena.h"
 #include "base/err.h"

@@ -3,7 +3,7 @@
  * Paths that a sandbox must not take as they are: what sandbox_writable names must not contain what the
  * sandbox protects, and what an earlier run left must not lead a mount elsewhere.
  */
-#include "agent/sandbox.h"
+#include "agent/launch/sandbox.h"
 #include "core/config/config.h"
 
 struct sandbox_guarded {

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/home.h"
+#include "agent/launch/home.h"
 #include "app/sandbox.h"
 #include "app/sandbox_home.h"
 #include "base/arena.h"

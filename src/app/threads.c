@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent/stream.h"
+#include "agent/read/stream.h"
 #include "app/log.h"
 #include "app/sessions.h"
 #include "app/transcript.h"

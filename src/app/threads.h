@@ -9,8 +9,8 @@
  * once, for all of them together, in pieces between which others are served, and ends at a bound; and so do
  * all looks of a run together. What lies behind it is not found.
  */
-#include "agent/fact.h"
-#include "agent/format.h"
+#include "agent/fact/fact.h"
+#include "agent/format/format.h"
 #include "base/ov.h"
 
 struct loop;

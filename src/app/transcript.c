@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "agent/stream.h"
+#include "agent/read/stream.h"
 #include "app/log.h"
 #include "base/alloc.h"
 #include "base/arena.h"

@@ -5,8 +5,8 @@
  * what a run adds to it is told, also to another daemon: where the run began stands in its folder. Of one
  * run TRANSCRIPT_MAX bytes are read, in small pieces. It owns its follower.
  */
-#include "agent/fact.h"
-#include "agent/format.h"
+#include "agent/fact/fact.h"
+#include "agent/format/format.h"
 #include "app/sessions.h"
 #include "base/ov.h"
 

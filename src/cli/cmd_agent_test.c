@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/str.h"
 #include "cli/child.h"
 #include "cli/command.h"

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/hook.h"
-#include "agent/hook_scope.h"
+#include "agent/read/hook.h"
+#include "agent/table/hook_scope.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"

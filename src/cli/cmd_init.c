@@ -1,4 +1,4 @@
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/child.h"

@@ -4,9 +4,9 @@
  */
 #include <unistd.h>
 
-#include "agent/formats.h"
-#include "agent/render.h"
-#include "agent/stream.h"
+#include "agent/fact/render.h"
+#include "agent/read/stream.h"
+#include "agent/table/formats.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/environment.h"
-#include "agent/formats.h"
+#include "agent/launch/environment.h"
+#include "agent/table/formats.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/utf8.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

@@ -1,6 +1,6 @@
 #pragma once
 /* What `init` finds out about a repository and a machine, without changing either. */
-#include "agent/format.h"
+#include "agent/format/format.h"
 #include "base/ov.h"
 
 struct repo {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/hook.h"
+#include "agent/read/hook.h"
 #include "app/driver_hook.h"
 #include "base/err.h"
 #include "sys/loop/loop.h"

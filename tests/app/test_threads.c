@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/duration.h"
 #include "tests/app/session_files.h"
 

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/duration.h"
 #include "sys/host/clock.h"
 #include "tests/app/session_files.h"

@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-#include "agent/formats.h"
-#include "agent/hook.h"
-#include "agent/hook_scope.h"
+#include "agent/read/hook.h"
+#include "agent/table/formats.h"
+#include "agent/table/hook_scope.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "data/value/json.h"

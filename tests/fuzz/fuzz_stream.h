@@ -8,10 +8,10 @@
 
 #include <stdlib.h>
 
-#include "agent/account.h"
-#include "agent/formats.h"
-#include "agent/render.h"
-#include "agent/stream.h"
+#include "agent/fact/account.h"
+#include "agent/fact/render.h"
+#include "agent/read/stream.h"
+#include "agent/table/formats.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"

@@ -457,8 +457,8 @@ class HearingTable(Lint):
                                 "<!-- gaps: begin -->\n<!-- gaps: end -->\nafter\n")
         (self.dir / "src/agent").mkdir(parents=True, exist_ok=True)
         kinds = {"hang": "hangs", "login": "logins", "cost": "cost", "sub_agent_loop": "loops"}
-        (self.dir / "src/agent/gaps.h").write_text("".join(f'X(GAP_{k.upper()}, "{k}", "{v}") ' for k, v in kinds.items()))
-        (self.dir / "src/agent/gaps.c").write_text(f"const struct agent_gap agent_gaps[] = {{\n{gaps}}};\n")
+        (self.dir / "src/agent/table/gaps.h").write_text("".join(f'X(GAP_{k.upper()}, "{k}", "{v}") ' for k, v in kinds.items()))
+        (self.dir / "src/agent/table/gaps.c").write_text(f"const struct agent_gap agent_gaps[] = {{\n{gaps}}};\n")
         folder = self.dir / "tests/agents"
         folder.mkdir(parents=True, exist_ok=True)
         cells = [(t, a, r) for t in self.TROUBLES for a in self.AGENTS for r in self.RUNTIMES]

@@ -1,7 +1,7 @@
 /* What is given before the story begins: policy, agents, goals with their tasks. */
 #include "tests/test.h"
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/duration.h"
 #include "tests/scenario/scn.h"
 

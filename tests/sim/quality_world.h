@@ -3,8 +3,8 @@
  * The core in virtual time, with the agents that play in it: shared by what plays the case and what
  * plays the runs before it. The traces and outcomes are the caller's.
  */
-#include "agent/calls.h"
-#include "agent/repeats.h"
+#include "agent/fact/calls.h"
+#include "agent/fact/repeats.h"
 #include "core/model/silence.h"
 #include "core/tick/reconcile.h"
 #include "tests/sim/quality.h"

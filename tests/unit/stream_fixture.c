@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "tests/test.h"

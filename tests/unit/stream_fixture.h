@@ -3,8 +3,8 @@
  * Streams in tests: the facts of some output as text, one per line, and the account of a capture of
  * a real agent's output. Everything is in the arena of the caller.
  */
-#include "agent/account.h"
-#include "agent/stream.h"
+#include "agent/fact/account.h"
+#include "agent/read/stream.h"
 #include "base/buf.h"
 
 /* Captures are in tests/captures/FORMAT/VERSION/NAME.out and .err; a missing file is empty. */

@@ -1,6 +1,6 @@
 #include <signal.h>
 
-#include "agent/account.h"
+#include "agent/fact/account.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "data/value/json.h"

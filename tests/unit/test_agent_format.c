@@ -1,5 +1,5 @@
-#include "agent/format.h"
-#include "agent/formats.h"
+#include "agent/format/format.h"
+#include "agent/table/formats.h"
 
 #include "base/str.h"
 #include "tests/test.h"

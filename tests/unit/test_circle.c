@@ -1,7 +1,7 @@
 /* Loops within one run: found while it goes on, answered once, and told where it can be told. */
 #include "tests/test.h"
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "core/state/snapshot.h"

@@ -1,6 +1,6 @@
 #include "tests/test.h"
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "core/config/config.h"

@@ -1,7 +1,7 @@
-#include "agent/gaps.h"
+#include "agent/table/gaps.h"
 
-#include "agent/format.h"
-#include "agent/formats.h"
+#include "agent/format/format.h"
+#include "agent/table/formats.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "tests/test.h"

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "agent/account.h"
-#include "agent/formats.h"
-#include "agent/hook.h"
-#include "agent/hook_scope.h"
+#include "agent/fact/account.h"
+#include "agent/read/hook.h"
+#include "agent/table/formats.h"
+#include "agent/table/hook_scope.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

@@ -1,4 +1,4 @@
-#include "agent/project.h"
+#include "agent/launch/project.h"
 
 #include "base/arena.h"
 #include "base/str.h"

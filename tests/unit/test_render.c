@@ -1,5 +1,5 @@
-#include "agent/formats.h"
-#include "agent/render.h"
+#include "agent/fact/render.h"
+#include "agent/table/formats.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "tests/test.h"

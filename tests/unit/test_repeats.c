@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "agent/repeats.h"
+#include "agent/fact/repeats.h"
 #include "base/str.h"
 
 TEST_MAIN

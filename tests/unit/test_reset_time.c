@@ -1,8 +1,8 @@
 /* When a limit ends, as agents say it: Codex in a time of the day, others in all sorts of ways. */
 #include "tests/test.h"
 
-#include "agent/account.h"
-#include "agent/reset_time.h"
+#include "agent/fact/account.h"
+#include "agent/fact/reset_time.h"
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/str.h"

@@ -1,7 +1,7 @@
 /* The last words of agents that speak no format: which of them say that it is a limit, or a login. */
 #include "tests/test.h"
 
-#include "agent/said_limit.h"
+#include "agent/fact/said_limit.h"
 #include "base/str.h"
 
 TEST_MAIN

@@ -1,6 +1,6 @@
-#include "agent/sandbox.h"
+#include "agent/launch/sandbox.h"
 
-#include "agent/home.h"
+#include "agent/launch/home.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "tests/test.h"

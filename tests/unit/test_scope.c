@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "core/config/config.h"
 #include "core/policy/scope.h"
 #include "data/value/json.h"

@@ -1,7 +1,7 @@
 /* Sessions: which run goes on with which, and what follows from what a run says about its end. */
 #include "tests/test.h"
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "tests/unit/core_fixture.h"

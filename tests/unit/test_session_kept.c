@@ -1,7 +1,7 @@
 /* Sessions of assignments that had to wait: the next one of the node goes on with them. */
 #include "tests/test.h"
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/str.h"
 #include "tests/unit/core_fixture.h"
 

@@ -1,5 +1,5 @@
 /* What a call of a shell is about, by the command that an agent wrote. */
-#include "agent/shell_program.h"
+#include "agent/fact/shell_program.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Framing, and what single lines of each format mean that no capture shows. */
 #include <malloc.h>
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/str.h"

@@ -4,8 +4,8 @@
  */
 #include "tests/test.h"
 
-#include "agent/format.h"
-#include "agent/formats.h"
+#include "agent/format/format.h"
+#include "agent/table/formats.h"
 #include "base/duration.h"
 #include "base/vec.h"
 #include "core/config/config.h"

@@ -4,7 +4,7 @@
  */
 #include "tests/test.h"
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "core/capacity/slots.h"
 #include "core/view/view.h"
 #include "tests/unit/core_fixture.h"

@@ -1,6 +1,6 @@
 #include "core/config/config.h"
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/str.h"

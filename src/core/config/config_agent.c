@@ -1,6 +1,6 @@
 /* What the format of an agent asks for: the rest of [agents.NAME] is checked against its row. */
-#include "agent/formats.h"
-#include "agent/said_limit.h"
+#include "agent/fact/said_limit.h"
+#include "agent/table/formats.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "core/config/config_impl.h"

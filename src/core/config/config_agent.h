@@ -1,6 +1,6 @@
 #pragma once
 /* [agents.NAME]: an agent as it is configured. Everything in it belongs to its struct config. */
-#include "agent/environment.h"
+#include "agent/launch/environment.h"
 #include "base/ov.h"
 #include "base/str.h"
 #include "core/config/config_sandbox.h"

@@ -1,8 +1,8 @@
 /* The options of [agents.NAME]. */
 #include "core/config/config_impl.h"
 
-#include "agent/formats.h"
-#include "agent/said_limit.h"
+#include "agent/fact/said_limit.h"
+#include "agent/table/formats.h"
 #include "core/model/limits.h"
 #include "core/policy/scope.h"
 

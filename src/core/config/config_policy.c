@@ -2,7 +2,7 @@
  * The part of the configuration by which the core decides: what may not be said together, and how
  * it becomes a struct policy.
  */
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "core/capacity/budget.h"

@@ -3,8 +3,8 @@
  * says kept it from its work. Each trouble has its consequences in a table: the agent's lane waits, the
  * session is not gone on with, or the run simply failed and the next one goes on where it stopped.
  */
-#include "agent/reset_time.h"
-#include "agent/said_limit.h"
+#include "agent/fact/reset_time.h"
+#include "agent/fact/said_limit.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

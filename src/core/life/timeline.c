@@ -1,6 +1,6 @@
 #include "core/life/timeline.h"
 
-#include "agent/format.h"
+#include "agent/format/format.h"
 #include "base/arena.h"
 #include "base/duration.h"
 #include "core/life/liveness.h"

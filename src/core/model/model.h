@@ -6,7 +6,7 @@
  * first part of each struct is its record, described by the table in model.c; the second part,
  * marked "derived", is rebuilt from it and never stored.
  */
-#include "agent/fact.h"
+#include "agent/fact/fact.h"
 #include "base/list.h"
 #include "base/ov.h"
 #include "base/vec.h"

@@ -1,6 +1,6 @@
 #pragma once
 /* Runs: one bounded execution of an agent, from its start to its judged end. See core/model/model.h. */
-#include "agent/fact.h"
+#include "agent/fact/fact.h"
 #include "base/list.h"
 #include "base/ov.h"
 #include "core/model/record.h"

@@ -3,7 +3,7 @@
  * The second half of the model: what passes between Overseer and agents or people. Dispatches,
  * crystallizations, effects, escalations, and the lanes of agents that have to wait. See core/model/model.h.
  */
-#include "agent/fact.h"
+#include "agent/fact/fact.h"
 #include "base/list.h"
 #include "base/ov.h"
 #include "base/vec.h"

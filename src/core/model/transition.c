@@ -1,6 +1,6 @@
 #include "core/model/transition.h"
 
-#include "agent/fact.h"
+#include "agent/fact/fact.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

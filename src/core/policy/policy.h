@@ -3,8 +3,8 @@
  * What the configuration says that the core must know to decide. Plain data; texts are borrowed
  * from the configuration, which outlives every decision made with it.
  */
-#include "agent/said_limit.h"
-#include "agent/tools.h"
+#include "agent/fact/said_limit.h"
+#include "agent/format/tools.h"
 #include "base/ov.h"
 #include "core/model/transition.h"
 #include "core/plan/plan.h"

@@ -4,7 +4,7 @@
  * Pure integers: millionths of a dollar per million tokens. What no price is known for has no cost
  * that could be told; nothing is guessed.
  */
-#include "agent/fact.h"
+#include "agent/fact/fact.h"
 #include "base/ov.h"
 
 enum { PRICE_UNKNOWN = -1 };

@@ -1,6 +1,6 @@
 #include "core/policy/scope.h"
 
-#include "agent/formats.h"
+#include "agent/table/formats.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

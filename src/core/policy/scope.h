@@ -7,7 +7,7 @@
  * agent's says can therefore never give it a tool. Pure; texts are borrowed from what they come from or
  * live in the arena. What a scope means for one agent's tools is said by agent/tools.
  */
-#include "agent/tools.h"
+#include "agent/format/tools.h"
 #include "core/model/model.h"
 #include "core/policy/policy.h"
 
