@@ -180,14 +180,17 @@ TEST(html_has_no_text_of_others_unescaped)
 static struct event event(struct fixture *f, enum event_kind kind, ov_time at, const char *goal,
 		const char *node, value *data)
 {
-	f->now = MAX(f->now, at);
-	return (struct event){ .kind = kind,
+	struct event e = { .kind = kind,
 		.at = at,
 		.actor = STR("overseer"),
 		.goal = str_from(goal),
 		.node = str_from(node),
 		.run = STR("R1"),
 		.data = data };
+
+	f->now = MAX(f->now, at);
+	event_fill(&f->arena, &e);
+	return e;
 }
 
 static void detectors_event(struct fixture *f, struct report_detectors *r, enum event_kind kind,
@@ -411,9 +414,11 @@ TEST(a_report_is_bounded)
 				"{'iteration': {'number': %d, 'completion_source': 'reported', "
 				"'completion_centi': %d}}",
 				i, i);
+		event_fill(&f.arena, &e);
 		report_goal_add(r, &e);
 		e.kind = EV_GOAL_SPENT;
 		e.data = json(&f, "{'amounts': {'cost_microusd': 10}}");
+		event_fill(&f.arena, &e);
 		report_goal_add(r, &e);
 	}
 	doc = report_goal_view(&f.arena, r, f.state, f.now);

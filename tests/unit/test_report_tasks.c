@@ -191,6 +191,7 @@ TEST(a_cancelled_task_is_not_accepted)
 			.kind = EV_NODE_ACCEPTED,
 			.data = json(&f, "{'commit': 'c'}") };
 
+		event_fill(&f.arena, &e);
 		report_goal_add(g, &e);
 		report_period_add(r, &e);
 		e.kind = EV_NODE_REVERTED;
@@ -267,6 +268,7 @@ TEST(a_period_begins_in_the_middle)
 			.actor = STR("overseer"),
 			.data = json(&f, "%s", events[i].data) };
 
+		event_fill(&f.arena, &e);
 		report_period_add(r, &e);
 	}
 	doc = report_period_view(&f.arena, r, f.state, &f.policy, 200);
@@ -286,6 +288,7 @@ static void spend(struct fixture *f, struct report_period *r, str goal, ov_time 
 		.actor = STR("overseer"),
 		.data = json(f, "{'amounts': {'cost_microusd': %lld}}", (long long)cost) };
 
+	event_fill(&f->arena, &e);
 	state_goal(f->state, goal)->spent[RES_COST_MICROUSD] += cost;
 	report_period_add(r, &e);
 }

@@ -22,6 +22,7 @@ static struct rescue_owners *learn(struct fixture *f, const struct told *list, s
 			.run = str_from(list[i].run),
 			.data = json(f, "%s", list[i].data) };
 
+		event_fill(&f->arena, &e);
 		if (rescue_owners_wants(str_from(event_info(e.kind).name)))
 			rescue_owners_add(o, &e);
 	}

@@ -169,6 +169,7 @@ static void fold(struct fixture *f, const char *data)
 		.at = 3 * OV_DAY,
 		.data = json(f, "%s", data) };
 
+	event_fill(&f->arena, &e);
 	assert_true(record_read_amounts(&resources, amounts, value_at(e.data, "amounts")));
 	for (int i = 0; i < RESOURCE_COUNT; i++)
 		f->state->goals.p[0]->spent[i] += amounts[i];

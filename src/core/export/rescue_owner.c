@@ -113,13 +113,14 @@ static str *run_of_node(struct rescue_owners *o, const struct event *e)
 /* It begins with what the last run of its node left. */
 static void on_assignment(struct rescue_owners *o, const struct event *e)
 {
+	const struct ev_assignment_created *d = as_assignment_created(e);
 	struct arena *a = &o->arena;
 	struct work *w = arena_new(a, struct work);
 
 	*w = (struct work){ .id = arena_str(a, e->assignment),
 		.goal = arena_str(a, e->goal),
 		.node = arena_str(a, e->node),
-		.worker = arena_str(a, value_str_at(e->data, "worker")),
+		.worker = arena_str(a, d->worker),
 		.run = *run_of_node(o, e) };
 	map_put(&o->works, w->id, w);
 	own(o, w->id, w, "its own commits, before they were made one", e->at);
@@ -128,17 +129,19 @@ static void on_assignment(struct rescue_owners *o, const struct event *e)
 /* The worktree is this assignment's from now on. */
 static void on_workspace(struct rescue_owners *o, const struct event *e)
 {
+	const struct ev_workspace_ready *d = as_workspace_ready(e);
 	struct work *w = map_get(&o->works, e->assignment);
 
 	if (!w)
 		return;
-	w->base = arena_str(&o->arena, value_str_at(e->data, "base"));
+	w->base = arena_str(&o->arena, d->base);
 	*place_of(o, w->worker) = (struct place){ .work = w };
 }
 
 /* Its accept, whenever that comes, is of what its newest run left. */
 static void on_run(struct rescue_owners *o, const struct event *e)
 {
+	const struct ev_run_harvested *d = e->kind == EV_RUN_HARVESTED ? as_run_harvested(e) : NULL;
 	struct work *w = map_get(&o->works, e->assignment);
 
 	if (!w)
@@ -147,8 +150,8 @@ static void on_run(struct rescue_owners *o, const struct event *e)
 		*run_of_node(o, e) = w->run = arena_str(&o->arena, e->run);
 	own(o, w->run, w, "as its run left it", e->at);
 	/* A later run that adds nothing leaves the same commit: the first one made it. */
-	if (value_int_at(e->data, "commits") && !map_get(&o->heads, value_str_at(e->data, "head")))
-		own_in(o, &o->heads, value_str_at(e->data, "head"), w, "as its run left it", e->at);
+	if (d && d->commits && !map_get(&o->heads, d->head))
+		own_in(o, &o->heads, d->head, w, "as its run left it", e->at);
 	own(o, w->id, w, "its own commits, before they were made one", e->at);
 }
 
@@ -158,10 +161,10 @@ static void on_run(struct rescue_owners *o, const struct event *e)
  */
 static void on_effect(struct rescue_owners *o, const struct event *e)
 {
-	int kind = status_parse(&effect_kinds, value_str_at(e->data, "kind"));
+	const struct ev_effect_intended *d = as_effect_intended(e);
+	int kind = status_parse(&effect_kinds, d->kind);
 	const struct work *w = map_get(&o->works, e->assignment);
-	str id = value_str_at(e->data, "effect"), worker = value_str_at(e->data, "worker"),
-	    purpose = value_str_at(e->data, "purpose");
+	str id = d->effect, worker = d->worker, purpose = d->purpose;
 
 	if (!id.n || kind < 0 || !kinds[kind])
 		return;
@@ -176,11 +179,11 @@ static void on_effect(struct rescue_owners *o, const struct event *e)
 
 static void on_effect_end(struct rescue_owners *o, const struct event *e)
 {
-	str id = value_str_at(e->data, "effect"), worker;
+	const struct ev_effect_ended *d = as_effect_ended(e);
+	str id = d->effect, worker;
 	void *p;
 
-	if (!str_is(value_str_at(e->data, "kind"), status_name(&effect_kinds, FX_WORKER)) ||
-			!str_is(value_str_at(e->data, "outcome"), "ok"))
+	if (!str_is(d->kind, status_name(&effect_kinds, FX_WORKER)) || !str_is(d->outcome, "ok"))
 		return;
 	for (size_t i = 0; map_next(&o->places, &i, &worker, &p);) {
 		struct place *x = p;

@@ -177,7 +177,7 @@ APPLY(goal_spent)
 
 	if (!g || !record_read_amounts(&resources, amounts, d->amounts))
 		return ev_missing(e, g ? "such resource" : "goal", e->goal, err);
-	unknown = usage_unknown(e->data, amounts);
+	unknown = usage_unknown(d, amounts);
 	for (int i = 0; i < RESOURCE_COUNT; i++)
 		g->spent[i] += amounts[i];
 	if (g->automatic)

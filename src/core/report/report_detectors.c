@@ -89,7 +89,8 @@ static void note_tree(struct report_detectors *r, struct subject_note *n, str tr
 
 static void on_iteration(struct report_detectors *r, const struct event *e)
 {
-	const value *it = value_at(e->data, "iteration");
+	const struct ev_iteration_recorded *made = as_iteration_recorded(e);
+	const value *it = made->iteration;
 	struct subject_note *n = subject_of(r, e);
 	int64_t number = value_int_at(it, "number");
 
@@ -100,7 +101,8 @@ static void on_iteration(struct report_detectors *r, const struct event *e)
 
 static void on_detection(struct report_detectors *r, const struct event *e)
 {
-	const value *d = value_at(e->data, "detection");
+	const struct ev_detection_made *made = as_detection_made(e);
+	const value *d = made->detection;
 	struct found_note *f = arena_new(&r->arena, struct found_note);
 	int type = status_parse(&detectors, value_str_at(d, "type")),
 	    severity = status_parse(&severities, value_str_at(d, "severity"));
@@ -118,8 +120,9 @@ static void on_detection(struct report_detectors *r, const struct event *e)
 
 static void on_intervention(struct report_detectors *r, const struct event *e)
 {
-	struct found_note *f = map_get(&r->by_id, value_str_at(e->data, "detection"));
-	int level = status_parse(&levels, value_str_at(e->data, "level"));
+	const struct ev_intervention_applied *d = as_intervention_applied(e);
+	struct found_note *f = map_get(&r->by_id, d->detection);
+	int level = status_parse(&levels, d->level);
 
 	if (f && level >= 0)
 		f->level = (enum level)level;
@@ -127,13 +130,14 @@ static void on_intervention(struct report_detectors *r, const struct event *e)
 
 static void on_judged(struct report_detectors *r, const struct event *e)
 {
-	struct found_note *f = map_get(&r->by_id, value_str_at(e->data, "detection"));
-	int verdict = status_parse(&effectivenesses, value_str_at(e->data, "effectiveness"));
+	const struct ev_detection_judged *d = as_detection_judged(e);
+	struct found_note *f = map_get(&r->by_id, d->detection);
+	int verdict = status_parse(&effectivenesses, d->effectiveness);
 
 	if (!f || verdict < 0)
 		return;
 	f->verdict = (enum effectiveness)verdict;
-	f->false_positive = value_bool_at(e->data, "false_positive");
+	f->false_positive = d->false_positive;
 	f->brief = verdict == EFFECT_HELPFUL && subject_of(r, e)->iteration == f->iteration + 1;
 }
 
@@ -142,7 +146,7 @@ static void on_success(struct report_detectors *r, const struct event *e)
 {
 	str key = about(r, e);
 
-	if (e->kind == EV_GOAL_STATUS && !str_is(value_str_at(e->data, "to"), "completed"))
+	if (e->kind == EV_GOAL_STATUS && !str_is(as_goal_status(e)->to, "completed"))
 		return;
 	for (size_t i = 0; i < r->found.n; i++)
 		if (str_eq(r->found.p[i]->about, key))

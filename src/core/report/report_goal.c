@@ -110,7 +110,8 @@ static void on_tasks(struct report_goal *r, const struct event *e)
 
 static void on_spent(struct report_goal *r, const struct event *e)
 {
-	const value *amounts = value_at(e->data, "amounts");
+	const struct ev_goal_spent *d = as_goal_spent(e);
+	const value *amounts = d->amounts;
 
 	r->cost += value_int_at(amounts, status_name(&resources, RES_COST_MICROUSD));
 	r->tokens += value_int_at(amounts, status_name(&resources, RES_TOKENS));
@@ -132,11 +133,12 @@ static struct node_note *node_of(struct report_goal *r, str node)
 
 static void on_iteration(struct report_goal *r, const struct event *e)
 {
+	const struct ev_iteration_recorded *d = as_iteration_recorded(e);
 	static const char *const keys[] = { "number", "agent", "failed", "failure_class", "error",
 		"tests", "tests_format", "tests_passed", "tests_failed", "coverage_format",
 		"coverage_centi", "completion_source", "completion_centi", "tokens",
 		"cost_microusd", "duration_ms", "tree" };
-	const value *it = value_at(e->data, "iteration");
+	const value *it = d->iteration;
 	struct node_note *note = node_of(r, e->node);
 	int64_t number = value_int_at(it, "number");
 	bool again = note->number == number; /* judged once more: the newest word counts */
@@ -174,9 +176,10 @@ static void note_verdict(struct report_goal *r, str detection, enum effectivenes
 
 static void on_detection(struct report_goal *r, const struct event *e)
 {
+	const struct ev_detection_made *made = as_detection_made(e);
 	static const char *const keys[] = { "id", "type", "severity", "message", "iteration" };
 	struct report_row *row = report_rows_add(&r->detections);
-	const value *d = value_at(e->data, "detection");
+	const value *d = made->detection;
 
 	put_time(row, "at", e->at);
 	put(row, "node", e->node);
@@ -188,28 +191,34 @@ static void on_detection(struct report_goal *r, const struct event *e)
 
 static void on_intervention(struct report_goal *r, const struct event *e)
 {
-	static const char *const keys[] = { "level", "did", "escalation" };
-	struct report_row *row = report_rows_find(&r->detections, "id",
-			value_str_at(e->data, "detection"));
-	int level = status_parse(&levels, value_str_at(e->data, "level"));
+	const struct ev_intervention_applied *d = as_intervention_applied(e);
+	struct report_row *row = report_rows_find(&r->detections, "id", d->detection);
+	int level = status_parse(&levels, d->level);
 
 	if (level >= 0)
 		r->by_level[level]++;
-	if (row)
-		take(row, e->data, keys, ARRAY_LEN(keys));
+	if (!row)
+		return;
+	put(row, "level", d->level);
+	put(row, "did", d->did);
+	if (d->escalation)
+		put_int(row, "escalation", d->escalation);
 }
 
 static void on_judged(struct report_goal *r, const struct event *e)
 {
-	static const char *const keys[] = { "effectiveness", "because", "false_positive" };
-	struct report_row *row = report_rows_find(&r->detections, "id",
-			value_str_at(e->data, "detection"));
-	int verdict = status_parse(&effectivenesses, value_str_at(e->data, "effectiveness"));
+	const struct ev_detection_judged *d = as_detection_judged(e);
+	struct report_row *row = report_rows_find(&r->detections, "id", d->detection);
+	int verdict = status_parse(&effectivenesses, d->effectiveness);
 
 	if (verdict >= 0)
-		note_verdict(r, value_str_at(e->data, "detection"), (enum effectiveness)verdict);
-	if (row)
-		take(row, e->data, keys, ARRAY_LEN(keys));
+		note_verdict(r, d->detection, (enum effectiveness)verdict);
+	if (!row)
+		return;
+	put(row, "effectiveness", d->effectiveness);
+	put(row, "because", d->because);
+	if (d->false_positive)
+		value_put(&row->arena, row->v, "false_positive", value_bool(&row->arena, true));
 }
 
 /* ---- what became of it, and who was told and asked ---- */
@@ -217,56 +226,59 @@ static void on_judged(struct report_goal *r, const struct event *e)
 static void on_change(struct report_goal *r, const struct event *e)
 {
 	struct report_row *row = report_rows_add(&r->changes);
+	bool health = e->kind == EV_GOAL_HEALTH;
 
 	put_time(row, "at", e->at);
-	put(row, "what", e->kind == EV_GOAL_HEALTH ? STR("health") : STR("status"));
-	put(row, "to", value_str_at(e->data, "to"));
-	put(row, "reason", value_str_at(e->data, "reason"));
+	put(row, "what", health ? STR("health") : STR("status"));
+	put(row, "to", health ? as_goal_health(e)->to : as_goal_status(e)->to);
+	put(row, "reason", health ? as_goal_health(e)->reason : as_goal_status(e)->reason);
 	put(row, "by", e->actor);
 }
 
 /* The health of an active goal follows from it, without an event of its own. */
 static void on_budget(struct report_goal *r, const struct event *e)
 {
+	const struct ev_goal_budget *d = as_goal_budget(e);
 	struct report_row *row = report_rows_add(&r->changes);
-	int res = status_parse(&resources, value_str_at(e->data, "resource"));
+	int res = status_parse(&resources, d->resource);
 
 	put_time(row, "at", e->at);
 	put(row, "what", STR("budget"));
-	put(row, "to", value_str_at(e->data, "level"));
+	put(row, "to", d->level);
 	if (res >= 0)
-		put(row, "reason",
-				budget_text(&row->arena, (enum resource)res,
-						value_int_at(e->data, "used"),
-						value_int_at(e->data, "limit")));
+		put(row, "reason", budget_text(&row->arena, (enum resource)res, d->used, d->limit));
 	put(row, "by", e->actor);
 }
 
 static void on_notice(struct report_goal *r, const struct event *e)
 {
+	const struct ev_notice_opened *d = as_notice_opened(e);
 	static const char *const keys[] = { "id", "channel", "urgency", "subject" };
 	struct report_row *row = report_rows_add(&r->notices);
 
 	put_time(row, "at", e->at);
-	take(row, value_at(e->data, "notice"), keys, ARRAY_LEN(keys));
+	take(row, d->notice, keys, ARRAY_LEN(keys));
 	put(row, "status", str_from(status_name(&notice_statuses, NOTICE_WAITING)));
 }
 
 static void on_notice_tried(struct report_goal *r, const struct event *e)
 {
-	static const char *const keys[] = { "status", "attempts", "ref", "error" };
-	struct report_row *row = report_rows_find(&r->notices, "id",
-			value_str_at(e->data, "notice"));
+	const struct ev_notice_tried *d = as_notice_tried(e);
+	struct report_row *row = report_rows_find(&r->notices, "id", d->notice);
 
-	if (row)
-		take(row, e->data, keys, ARRAY_LEN(keys));
+	if (!row)
+		return;
+	put(row, "status", d->status);
+	put_int(row, "attempts", d->attempts);
+	put(row, "ref", d->ref);
+	put(row, "error", d->error);
 }
 
 static void on_notice_moved(struct report_goal *r, const struct event *e)
 {
-	struct report_row *row = report_rows_find(&r->notices, "id",
-			value_str_at(e->data, "notice"));
 	bool withdrawn = e->kind == EV_NOTICE_WITHDRAWN;
+	struct report_row *row = report_rows_find(&r->notices, "id",
+			withdrawn ? as_notice_withdrawn(e)->notice : as_notice_retried(e)->notice);
 
 	if (!row)
 		return;
@@ -279,35 +291,36 @@ static void on_notice_moved(struct report_goal *r, const struct event *e)
 
 static void on_question(struct report_goal *r, const struct event *e)
 {
-	static const char *const keys[] = { "kind", "question" };
+	const struct ev_escalation_opened *d = as_escalation_opened(e);
 	struct report_row *row = report_rows_add(&r->inbox);
 
 	put_time(row, "at", e->at);
-	put_int(row, "number", value_int_at(e->data, "escalation"));
+	put_int(row, "number", d->escalation);
 	put(row, "node", e->node);
-	take(row, e->data, keys, ARRAY_LEN(keys));
+	put(row, "kind", d->kind);
+	put(row, "question", d->question);
 	put(row, "status", str_from(status_name(&esc_statuses, ESC_OPEN)));
 }
 
 /* Something new was found about it: the question is another one now. */
 static void on_question_raised(struct report_goal *r, const struct event *e)
 {
-	struct report_row *row = report_rows_find_int(&r->inbox, "number",
-			value_int_at(e->data, "escalation"));
+	const struct ev_escalation_raised *d = as_escalation_raised(e);
+	struct report_row *row = report_rows_find_int(&r->inbox, "number", d->escalation);
 
 	if (row)
-		put(row, "question", value_str_at(e->data, "question"));
+		put(row, "question", d->question);
 }
 
 static void on_answer(struct report_goal *r, const struct event *e)
 {
-	static const char *const keys[] = { "status", "answer" };
-	struct report_row *row = report_rows_find_int(&r->inbox, "number",
-			value_int_at(e->data, "escalation"));
+	const struct ev_escalation_closed *d = as_escalation_closed(e);
+	struct report_row *row = report_rows_find_int(&r->inbox, "number", d->escalation);
 
 	if (!row)
 		return;
-	take(row, e->data, keys, ARRAY_LEN(keys));
+	put(row, "status", d->status);
+	put(row, "answer", d->answer);
 	put(row, "by", e->actor);
 	put_time(row, "closed_at", e->at);
 }

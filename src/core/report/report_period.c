@@ -123,15 +123,16 @@ static void on_reverted(struct report_period *r, const struct event *e)
 
 static void on_node_status(struct report_period *r, const struct event *e)
 {
-	str to = value_str_at(e->data, "to");
+	const struct ev_node_status *d = as_node_status(e);
+	str to = d->to;
 	bool done = str_is(to, "done");
 	struct task_note *n;
 
-	if (!done && !str_is(to, "cancelled") && !str_is(value_str_at(e->data, "from"), "done"))
+	if (!done && !str_is(to, "cancelled") && !str_is(d->from, "done"))
 		return;
 	n = task_of(r, e);
 	n->marks &= ~(unsigned)MARK_OVERRIDDEN;
-	if (done && value_bool_at(e->data, "override"))
+	if (done && d->override)
 		n->marks |= MARK_OVERRIDDEN;
 	n->marks |= done ? MARK_DONE : str_is(to, "cancelled") ? MARK_CANCELLED : MARK_REOPENED;
 }
@@ -143,15 +144,17 @@ static str plan_key(struct arena *a, str goal, int64_t version)
 
 static void on_plan(struct report_period *r, const struct event *e)
 {
+	const struct ev_plan_applied *d = as_plan_applied(e);
 	struct goal_note *g = goal_of(r, e->goal);
 
 	g->planned = true;
-	map_put(&r->plans, plan_key(&r->arena, e->goal, value_int_at(e->data, "version")), g);
+	map_put(&r->plans, plan_key(&r->arena, e->goal, d->version), g);
 }
 
 static void on_verified(struct report_period *r, const struct event *e)
 {
-	str verdict = value_str_at(e->data, "verdict");
+	const struct ev_run_verified *d = as_run_verified(e);
+	str verdict = d->verdict;
 
 	if (!str_is(verdict, "failed") && !str_is(verdict, "refused"))
 		return;
@@ -161,7 +164,8 @@ static void on_verified(struct report_period *r, const struct event *e)
 
 static void on_failed(struct report_period *r, const struct event *e)
 {
-	if (!str_is(value_str_at(e->data, "cause"), status_name(&causes, CAUSE_CONFLICT)))
+	const struct ev_node_failed *d = as_node_failed(e);
+	if (!str_is(d->cause, status_name(&causes, CAUSE_CONFLICT)))
 		return;
 	r->conflicts++;
 	task_of(r, e)->marks |= MARK_CONFLICT;
@@ -178,9 +182,10 @@ static void on_stall(struct report_period *r, const struct event *e)
 
 static void on_rung(struct report_period *r, const struct event *e)
 {
-	int rung = status_parse(&rungs, value_str_at(e->data, "rung"));
+	const struct ev_episode_rung *d = as_episode_rung(e);
+	int rung = status_parse(&rungs, d->rung);
 
-	if (rung >= 0 && !value_bool_at(e->data, "skipped"))
+	if (rung >= 0 && !d->skipped)
 		task_of(r, e)->rung = rung;
 }
 
@@ -214,13 +219,15 @@ static void on_stopped(struct report_period *r, const struct event *e)
 
 static void on_goal_status(struct report_period *r, const struct event *e)
 {
-	if (str_is(value_str_at(e->data, "to"), "completed"))
+	const struct ev_goal_status *d = as_goal_status(e);
+	if (str_is(d->to, "completed"))
 		goal_of(r, e->goal)->completed = true;
 }
 
 static void on_spent(struct report_period *r, const struct event *e)
 {
-	const value *amounts = value_at(e->data, "amounts");
+	const struct ev_goal_spent *d = as_goal_spent(e);
+	const value *amounts = d->amounts;
 
 	int64_t cost = value_int_at(amounts, status_name(&resources, RES_COST_MICROUSD));
 
@@ -237,7 +244,8 @@ static void on_detection(struct report_period *r, const struct event *e)
 
 static void on_intervention(struct report_period *r, const struct event *e)
 {
-	int level = status_parse(&levels, value_str_at(e->data, "level"));
+	const struct ev_intervention_applied *d = as_intervention_applied(e);
+	int level = status_parse(&levels, d->level);
 
 	if (level >= 0)
 		r->interventions[level]++;

@@ -92,11 +92,12 @@ static void note_places(struct report_tasks *t, const struct goal *g, ov_time at
 
 static void note_status(struct report_tasks *t, const struct event *e)
 {
+	const struct ev_node_status *d = as_node_status(e);
 	struct task_note *x = note_of(t, e->node);
-	bool done = str_is(value_str_at(e->data, "to"), "done");
+	bool done = str_is(d->to, "done");
 
-	x->reopened += !done && str_is(value_str_at(e->data, "from"), "done");
-	x->overridden = done && value_bool_at(e->data, "override");
+	x->reopened += !done && str_is(d->from, "done");
+	x->overridden = done && d->override;
 	if (!x->removed)
 		x->at = e->at;
 }

@@ -188,9 +188,10 @@ static void add_counts(struct habit *row, const value *counts)
 
 void habits_fold(struct state *s, const struct event *e)
 {
-	struct habits *h = state_habits(s, value_str_at(e->data, "agent"));
-	str model = value_str_at(e->data, "model");
-	const value *list = value_at(e->data, "silences");
+	const struct ev_silence_learned *d = as_silence_learned(e);
+	struct habits *h = state_habits(s, d->agent);
+	str model = d->model;
+	const value *list = d->silences;
 	int added = 0;
 
 	for (size_t i = 0; i < value_count(list); i++) {

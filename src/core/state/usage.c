@@ -19,20 +19,11 @@ str usage_day_text(struct arena *a, int64_t day)
 	return str_sub(time_format(a, day * OV_DAY), 0, 10);
 }
 
-static const struct {
-	const char *key;
-	size_t offset;
-} kinds[] = {
-	{ "tokens_input", offsetof(struct usage_row, tokens_input) },
-	{ "tokens_output", offsetof(struct usage_row, tokens_output) },
-	{ "tokens_cache_read", offsetof(struct usage_row, tokens_cache_read) },
-	{ "tokens_cache_write", offsetof(struct usage_row, tokens_cache_write) },
-};
-
-static int64_t *kind_of(struct usage_row *row, size_t i)
-{
-	return (int64_t *)(void *)((char *)row + kinds[i].offset);
-}
+/* The kinds of tokens have the same names wherever they are counted. */
+#define ADD_TOKENS(to, from)                                                                       \
+	((to)->tokens_input += (from)->tokens_input, (to)->tokens_output += (from)->tokens_output, \
+			(to)->tokens_cache_read += (from)->tokens_cache_read,                      \
+			(to)->tokens_cache_write += (from)->tokens_cache_write)
 
 static void insert(struct state *s, size_t at, struct usage_row *row)
 {
@@ -68,8 +59,7 @@ static void merge(struct usage_row *into, struct usage_row *from)
 {
 	for (int i = 0; i < RESOURCE_COUNT; i++)
 		into->spent[i] += from->spent[i];
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		*kind_of(into, i) += *kind_of(from, i);
+	ADD_TOKENS(into, from);
 	into->unpriced += from->unpriced;
 	into->untold += from->untold;
 }
@@ -117,11 +107,11 @@ static void bound(struct state *s)
 	}
 }
 
-struct usage_unknown usage_unknown(const value *spent, const int64_t amounts[RESOURCE_COUNT])
+struct usage_unknown usage_unknown(const struct ev_goal_spent *d,
+		const int64_t amounts[RESOURCE_COUNT])
 {
-	str unknown = value_str_at(spent, "unknown");
-	bool priced = !unknown.n &&
-			(value_str_at(spent, "cost_source").n || amounts[RES_COST_MICROUSD] > 0),
+	str unknown = d->unknown;
+	bool priced = !unknown.n && (d->cost_source.n || amounts[RES_COST_MICROUSD] > 0),
 	     told = amounts[RES_TOKENS] > 0 && !str_is(unknown, "tokens");
 
 	return (struct usage_unknown){ .unpriced = !priced && told,
@@ -130,22 +120,21 @@ struct usage_unknown usage_unknown(const value *spent, const int64_t amounts[RES
 
 void usage_fold(struct state *s, const struct event *e, const int64_t amounts[RESOURCE_COUNT])
 {
-	const value *d = e->data;
+	const struct ev_goal_spent *d = as_goal_spent(e);
 	const struct run *r = state_run(s, e->run);
 	struct node *n = e->node.n ? state_node(s, e->goal, e->node) : NULL;
-	str agent = value_str_at(d, "agent");
-	int64_t day = value_at(d, "day") ? value_int_at(d, "day") : usage_day(e->at);
+	str agent = d->agent;
+	int64_t day = d->has_day ? d->day : usage_day(e->at);
 	struct usage_unknown unknown = usage_unknown(d, amounts);
 	struct usage_row *row;
 
 	/* Older logs do not say who it was. */
 	if (!agent.n)
-		agent = r ? r->agent : value_str_at(d, "on");
-	row = row_of(s, MAX(day, (int64_t)1), e->goal, agent, value_str_at(d, "model"));
+		agent = r ? r->agent : d->on;
+	row = row_of(s, MAX(day, (int64_t)1), e->goal, agent, d->model);
 	for (int i = 0; i < RESOURCE_COUNT; i++)
 		row->spent[i] += amounts[i];
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		*kind_of(row, i) += value_int_at(d, kinds[i].key);
+	ADD_TOKENS(row, d);
 	row->unpriced += unknown.unpriced;
 	row->untold += unknown.untold;
 	if (n) {

@@ -19,7 +19,8 @@ str usage_day_text(struct arena *a, int64_t day);
 struct usage_unknown {
 	bool unpriced, untold; /* as in struct usage_row */
 };
-struct usage_unknown usage_unknown(const value *spent, const int64_t amounts[RESOURCE_COUNT]);
+struct usage_unknown usage_unknown(const struct ev_goal_spent *d,
+		const int64_t amounts[RESOURCE_COUNT]);
 /* For core/fold/apply only: adds what the event says to its row and to its node. */
 void usage_fold(struct state *s, const struct event *e, const int64_t amounts[RESOURCE_COUNT]);
 
