@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "core/config/command_env.h"
 #include "core/text/redact.h"
+#include "core/text/url_check.h"
 #include "sys/file/file.h"
 #include "sys/loop/bus.h"
 #include "sys/loop/job.h"

@@ -4,11 +4,11 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/capacity/waiting.h"
 #include "core/event/event.h"
 #include "core/explain/explain_state.h"
 #include "core/prompt/handoff.h"
 #include "core/view/view.h"
+#include "core/view/waiting.h"
 
 static bool wanted(const struct fact_filter *f, const struct event *e)
 {

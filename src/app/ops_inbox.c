@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/capacity/accept_queue.h"
+#include "core/inbox/inbox.h"
 #include "core/view/view.h"
 
 #define WITH_CHECK "accept|" REVIEW_CHECK "|reject: WHY"

@@ -9,10 +9,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/capacity/waiting.h"
 #include "core/event/event.h"
 #include "core/tick/conflict.h"
 #include "core/view/view.h"
+#include "core/view/waiting.h"
 #include "sys/file/file.h"
 #include "version.h"
 

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/capacity/lane.h"
 #include "core/event/event.h"
 #include "core/policy/scope.h"
 #include "core/tick/reconcile.h"

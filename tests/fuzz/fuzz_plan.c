@@ -12,7 +12,9 @@
 #include "base/vec.h"
 #include "core/decide/decide.h"
 #include "core/fold/apply.h"
+#include "core/plan/plan.h"
 #include "core/plan/plan_diff.h"
+#include "core/policy/plan_limits.h"
 #include "data/value/json.h"
 
 static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = 256 } };

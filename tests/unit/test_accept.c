@@ -3,7 +3,9 @@
 
 #include "base/vec.h"
 #include "core/capacity/accept_queue.h"
+#include "core/inbox/inbox.h"
 #include "core/prompt/prompt.h"
+#include "core/tick/reconcile.h"
 #include "core/view/view.h"
 #include "tests/unit/core_fixture.h"
 

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/capacity/budget.h"
+#include "core/policy/quiet_hours.h"
 
 static const struct policy four = { .estimate = { 4, 1000, 10, 100 } };
 

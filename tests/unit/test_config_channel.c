@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/config/config.h"
+#include "core/text/url_check.h"
 #include "data/value/json.h"
 
 static struct config *parse(const char *toml)

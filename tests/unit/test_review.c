@@ -2,6 +2,8 @@
 #include "tests/test.h"
 
 #include "core/capacity/accept_queue.h"
+#include "core/inbox/inbox.h"
+#include "core/tick/reconcile.h"
 #include "core/view/view.h"
 #include "core/work/standing.h"
 #include "tests/unit/core_fixture.h"

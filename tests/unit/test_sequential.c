@@ -1,8 +1,8 @@
 /* "sequential": parts of a plan that are worked on one after another. */
 #include "tests/test.h"
 
+#include "core/capacity/dependants.h"
 #include "core/plan/plan_make.h"
-#include "core/state/dependants.h"
 #include "core/state/snapshot.h"
 #include "core/view/view.h"
 #include "data/value/json.h"

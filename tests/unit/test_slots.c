@@ -4,6 +4,8 @@
 #include "core/capacity/accept_queue.h"
 #include "core/capacity/slots.h"
 #include "core/explain/explain_state.h"
+#include "core/inbox/inbox.h"
+#include "core/tick/reconcile.h"
 #include "core/view/view.h"
 #include "tests/unit/core_fixture.h"
 

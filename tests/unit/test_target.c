@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "core/capacity/accept_queue.h"
+#include "core/inbox/inbox.h"
 #include "core/state/snapshot.h"
 #include "tests/unit/core_fixture.h"
 

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/capacity/free_worker.h"
+#include "core/inbox/inbox.h"
 
 int accept_order(const struct policy *p, const struct assignment *a, const struct assignment *b)
 {

@@ -34,16 +34,7 @@ str accept_checked_by(const struct assignment *as);
 /* What people are told of it, after "accepted as ...": empty, or that it was not checked. */
 const char *accept_words(str checked_by);
 
-/* Kinds of escalations about the queue. The first two hold it up until they are answered. */
-#define ASK_PRE "pre_accept"
-#define ASK_POST "post_accept"
-#define ASK_POST_WARNING "post_accept_warning"
 /* The answer that has the work checked by the command that is configured now. */
 #define REVIEW_CHECK "check"
-#define ASK_REVIEW "review"
-/* Finished work waits for something in the user's checkout; closes itself. */
-#define ASK_CHECKOUT "checkout"
-/* Something that is neither Overseer nor the user moved the target branch. */
-#define ASK_TARGET "target_moved"
 /* A person was told of the wait that it is in. */
 bool checkout_told(const struct state *s, const struct assignment *as);

@@ -5,8 +5,9 @@
  */
 #include "base/ov.h"
 #include "core/model/model.h"
+#include "core/model/telemetry.h"
 #include "core/policy/policy.h"
-#include "core/tick/reconcile.h"
+#include "core/state/state.h"
 
 /* What the goal is expected to take: its own estimate, else the configured one (runs: per leaf). */
 int64_t budget_estimate(const struct policy *p, const struct goal *g, enum resource resource);
@@ -109,11 +110,3 @@ str goal_held(const struct policy *p, const struct goal *g, const struct budget_
 /* The same for people, with figures. */
 str goal_held_text(struct arena *a, const struct policy *p, const struct goal *g,
 		const struct budget_live *live, ov_time now);
-
-/* When the quiet hours that now is in end; 0 when it is in none. */
-ov_time quiet_until(const struct policy *p, ov_time now);
-
-/* May this agent be given work at all? */
-bool agent_allowed(const struct policy *p, str name);
-/* May work of one agent be given to the other one? To the same one always. */
-bool cross_allowed(const struct policy *p, str from, str to);

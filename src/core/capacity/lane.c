@@ -4,7 +4,6 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "core/inbox/inbox.h"
-#include "core/tick/reconcile.h"
 
 const struct lane_rule lane_rules[BLOCK_KIND_COUNT] = {
 	[BLOCK_RATE_LIMITED] = { .state = "rate limited",
@@ -215,4 +214,16 @@ size_t lane_waiting(const struct state *s, const struct policy *p, str agent)
 					(is_blocked_by(s, n, agent) || is_queued_for(p, n, agent));
 		}
 	return waiting;
+}
+
+str node_wants(const struct policy *p, const struct node *n)
+{
+	str want = n->wanted_agent.n ? n->wanted_agent : n->suggested_agent;
+
+	for (size_t i = 0; !want.n && n->role.n && i < p->roles_n; i++)
+		if (str_eq(p->roles[i].name, n->role))
+			want = p->roles[i].agent;
+	if (!want.n && n->goal->automatic)
+		want = p->auto_agent;
+	return want.n ? want : p->default_agent;
 }

@@ -55,3 +55,5 @@ bool failing_absorbs(const struct state *s, str agent, const struct escalation *
 const struct lane *lane_blocking(const struct state *s, const struct node *n);
 /* Tasks that wait for the agent: blocked by it, or queued for it. */
 size_t lane_waiting(const struct state *s, const struct policy *p, str agent);
+/* The agent for a node: its own wish, else its role's agent, else the default; may be empty. */
+str node_wants(const struct policy *p, const struct node *n);

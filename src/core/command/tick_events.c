@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/capacity/budget.h"
+#include "core/capacity/lane.h"
 #include "core/daemon/daemon.h"
 #include "core/decide/emit.h"
 #include "core/decide/session.h"

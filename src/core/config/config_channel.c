@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "core/config/config_impl.h"
 #include "core/model/limits.h"
+#include "core/text/url_check.h"
 
 enum { MAX_CHANNELS = 32 };
 

@@ -32,9 +32,3 @@ const struct config_channel *config_channel(const struct config *c, str name); /
  * neither by escalation.desktop nor by a route. Before the configuration is used.
  */
 void config_without_desktop(struct config *c);
-/*
- * Why an address cannot be used, or NULL: only https, except on this machine, and no password in it.
- * query: "?..." may follow. The text does not repeat the address.
- */
-const char *config_url_problem(str url, bool query);
-bool config_url_local(str url); /* it is on this machine */

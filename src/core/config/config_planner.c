@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/config/config_impl.h"
+#include "core/text/url_check.h"
 
 static const struct {
 	const char *name, *url, *key_env;

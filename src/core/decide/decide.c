@@ -12,6 +12,7 @@
 #include "core/inbox/notices.h"
 #include "core/intervene/aftermath.h"
 #include "core/model/limits.h"
+#include "core/policy/quiet_hours.h"
 #include "core/text/redact.h"
 #include "core/worker/worker.h"
 #include "data/id/ulid.h"

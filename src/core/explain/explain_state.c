@@ -10,13 +10,13 @@
 #include "base/utf8.h"
 #include "core/capacity/accept_queue.h"
 #include "core/capacity/lane.h"
-#include "core/capacity/waiting.h"
 #include "core/decide/session.h"
 #include "core/life/ladder.h"
 #include "core/life/liveness.h"
 #include "core/text/last_lines.h"
 #include "core/tick/conflict.h"
 #include "core/view/view.h"
+#include "core/view/waiting.h"
 #include "data/value/json.h"
 
 enum { SHOWN = 300 }; /* bytes of a report */

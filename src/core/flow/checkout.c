@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "core/capacity/accept_queue.h"
 #include "core/flow/target.h"
+#include "core/inbox/inbox.h"
 
 enum { FILES_NAMED = 5, NAME_BYTES = 120 };
 

@@ -12,6 +12,7 @@
 #include "core/flow/checkout.h"
 #include "core/flow/flow.h"
 #include "core/flow/review.h"
+#include "core/inbox/inbox.h"
 #include "core/prompt/prompt.h"
 #include "core/work/standing.h"
 

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "core/capacity/accept_queue.h"
 #include "core/flow/flow.h"
+#include "core/inbox/inbox.h"
 #include "core/prompt/prompt.h"
 #include "core/text/last_lines.h"
 #include "core/work/standing.h"

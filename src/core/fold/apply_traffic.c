@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "core/capacity/accept_queue.h"
 #include "core/fold/apply_impl.h"
+#include "core/inbox/inbox.h"
 #include "core/model/limits.h"
 #include "data/value/json.h"
 

@@ -5,7 +5,6 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/capacity/accept_queue.h"
 
 static const struct inbox_kind kinds[] = {
 	{ ASK_PAUSED, ABOUT_NODE, URGENCY_CRITICAL, "oversight paused the work on it",

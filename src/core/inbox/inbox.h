@@ -18,6 +18,15 @@
 #define ASK_FAILING "agent_failing"
 /* An agent says that it is out of quota for very long. */
 #define ASK_LIMIT "agent_limited"
+/* Kinds of escalations about the queue. The first two hold it up until they are answered. */
+#define ASK_PRE "pre_accept"
+#define ASK_POST "post_accept"
+#define ASK_POST_WARNING "post_accept_warning"
+#define ASK_REVIEW "review"
+/* Finished work waits for something in the user's checkout; closes itself. */
+#define ASK_CHECKOUT "checkout"
+/* Something that is neither Overseer nor the user moved the target branch. */
+#define ASK_TARGET "target_moved"
 
 enum inbox_about { ABOUT_ANY, ABOUT_GOAL, ABOUT_NODE };
 

@@ -4,9 +4,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/capacity/budget.h"
 #include "core/inbox/inbox.h"
 #include "core/model/limits.h"
+#include "core/policy/quiet_hours.h"
 #include "core/text/redact.h"
 
 enum urgency urgency_of(enum level level, enum severity severity)

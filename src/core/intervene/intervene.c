@@ -6,12 +6,12 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/capacity/accept_queue.h"
+#include "core/capacity/dependants.h"
 #include "core/decide/session.h"
 #include "core/inbox/inbox.h"
 #include "core/inbox/notices.h"
 #include "core/intervene/oversee.h"
 #include "core/prompt/prompt.h"
-#include "core/state/dependants.h"
 
 enum { QUOTE_BYTES = 200 };
 

@@ -5,6 +5,7 @@
 #include "core/capacity/budget.h"
 #include "core/decide/session.h"
 #include "core/life/liveness.h"
+#include "core/policy/quiet_hours.h"
 #include "core/prompt/prompt.h"
 #include "core/state/habit.h"
 #include "data/value/json.h"

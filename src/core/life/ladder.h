@@ -5,7 +5,8 @@
  * and what was seen.
  */
 #include "base/ov.h"
-#include "core/tick/reconcile.h"
+#include "core/model/telemetry.h"
+#include "core/state/world.h"
 
 /*
  * What the next rung depends on, as plain facts: of a stall at hand (climb_of), or of one that is only

@@ -9,9 +9,10 @@
  * also looked at each time their silence has doubled, so that is known what it is spent on.
  */
 #include "base/ov.h"
+#include "core/model/telemetry.h"
 #include "core/policy/policy.h"
 #include "core/state/state.h"
-#include "core/tick/reconcile.h"
+#include "core/state/world.h"
 
 enum verdict {
 	VERDICT_ALIVE,   /* or not silent for long enough */

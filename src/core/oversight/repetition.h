@@ -5,9 +5,9 @@
  * what is observed, once per run. Pure; private to core.
  */
 #include "core/model/model.h"
+#include "core/model/telemetry.h"
 #include "core/oversight/detect.h"
 #include "core/policy/policy.h"
-#include "core/tick/reconcile.h"
 
 struct circle {
 	struct oversight o;

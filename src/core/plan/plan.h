@@ -8,19 +8,12 @@
 #include "base/ov.h"
 #include "base/vec.h"
 #include "core/model/transition.h"
+#include "core/policy/plan_limits.h"
 #include "data/value/value.h"
 
 struct goal;
 struct policy;
 struct state;
-
-struct plan_limits {
-	int64_t max_phases, max_tasks, max_subtasks; /* of the plan; of a phase; of a task */
-};
-
-/* Of a planner's plans, unless its options say otherwise; of plans that people write. */
-#define PLAN_LIMITS_DEFAULT ((struct plan_limits){ 5, 7, 7 })
-#define PLAN_LIMITS_WRITTEN ((struct plan_limits){ 50, 200, 50 })
 
 /* By what a document is judged. */
 struct plan_rules {

@@ -7,8 +7,8 @@
 #include "agent/format/tools.h"
 #include "base/ov.h"
 #include "core/model/transition.h"
-#include "core/plan/plan.h"
 #include "core/policy/oversight_policy.h"
+#include "core/policy/plan_limits.h"
 #include "core/policy/price.h"
 
 struct policy_agent {
@@ -85,6 +85,10 @@ bool policy_waits_unchecked(const struct policy *p, bool automatic);
 	"config reload"
 /* The configured agent with this name, or NULL. */
 const struct policy_agent *policy_agent(const struct policy *p, str name);
+/* May this agent be given work at all? */
+bool agent_allowed(const struct policy *p, str name);
+/* May work of one agent be given to the other one? To the same one always. */
+bool cross_allowed(const struct policy *p, str from, str to);
 /*
  * Why there is nobody of this name to give work to, with the agents that are configured; empty when there
  * is. An empty name means the default agent. NO_AGENT_NEXT is what to do about it.

@@ -10,9 +10,9 @@
 #include "base/ov.h"
 #include "core/event/event.h"
 #include "core/model/silence.h"
+#include "core/model/telemetry.h"
 #include "core/policy/policy.h"
 #include "core/state/state.h"
-#include "core/tick/reconcile.h"
 
 enum {
 	HABIT_SAMPLES = 50,       /* fewer say nothing */

@@ -1,6 +1,6 @@
-/* Addresses in the configuration: where requests may go, and that nothing secret is in them. */
+#include "core/text/url_check.h"
+
 #include "base/str.h"
-#include "core/config/config_channel.h"
 
 /* What is between "://" and the path. */
 static str authority_of(str url)

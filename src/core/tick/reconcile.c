@@ -66,18 +66,6 @@ static void queue_ready(struct tick *t)
 								: STR("it depends on nothing") });
 }
 
-str node_wants(const struct policy *p, const struct node *n)
-{
-	str want = n->wanted_agent.n ? n->wanted_agent : n->suggested_agent;
-
-	for (size_t i = 0; !want.n && n->role.n && i < p->roles_n; i++)
-		if (str_eq(p->roles[i].name, n->role))
-			want = p->roles[i].agent;
-	if (!want.n && n->goal->automatic)
-		want = p->auto_agent;
-	return want.n ? want : p->default_agent;
-}
-
 /* NULL when the one that it wants is not configured, or not allowed. */
 static const struct policy_agent *agent_for(const struct policy *p, const struct node *n)
 {

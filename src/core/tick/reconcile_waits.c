@@ -1,6 +1,7 @@
 /* What waits for a moment: entries to be reminded of, raised or given up, and blocked nodes. */
 #include <stdlib.h>
 
+#include "core/policy/quiet_hours.h"
 #include "core/tick/reconcile_impl.h"
 
 static void check_escalation(struct tick *t, const struct escalation *x)

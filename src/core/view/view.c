@@ -3,8 +3,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/capacity/slots.h"
-#include "core/capacity/waiting.h"
 #include "core/life/ladder.h"
+#include "core/view/waiting.h"
 
 int64_t progress_centi(int64_t done, int64_t counted)
 {

@@ -8,9 +8,9 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "core/capacity/accept_queue.h"
+#include "core/capacity/dependants.h"
 #include "core/capacity/lane.h"
 #include "core/inbox/inbox.h"
-#include "core/state/dependants.h"
 #include "core/view/view.h"
 
 struct entry {

@@ -11,9 +11,9 @@
 #include "core/capacity/free_worker.h"
 #include "core/capacity/lane.h"
 #include "core/capacity/slots.h"
-#include "core/capacity/waiting.h"
 #include "core/tick/reconcile.h"
 #include "core/view/view.h"
+#include "core/view/waiting.h"
 #include "core/work/standing.h"
 
 struct queue {

@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/capacity/lane.h"
 #include "core/decide/emit.h"
 #include "core/policy/scope.h"
 

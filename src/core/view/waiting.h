@@ -5,7 +5,7 @@
  */
 #include "core/policy/policy.h"
 #include "core/state/state.h"
-#include "core/tick/reconcile.h"
+#include "core/state/world.h"
 
 struct queue;
 

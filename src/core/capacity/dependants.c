@@ -1,4 +1,4 @@
-#include "core/state/dependants.h"
+#include "core/capacity/dependants.h"
 
 #include "base/arena.h"
 #include "core/capacity/lane.h"
