@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/ops.h"
+#include "app/op_context.h"
 #include "app/safe.h"
 #include "base/arena.h"
 #include "base/err.h"

@@ -5,7 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "app/ops.h"
+#include "app/op_context.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "sys/file/file.h"

@@ -33,7 +33,7 @@ static int open_store(struct daemon *d, struct store **ret, struct ov_err *err)
 		return r;
 	if (d->config->store_trace)
 		s = store_trace_wrap(s, store_traced, NULL);
-	r = holder_take_lease(d, s, err);
+	r = holder_take_lease(d->o->dir, identity_holder(d), s, err);
 	if (r < 0)
 		store_close(s);
 	else
@@ -76,7 +76,7 @@ static int enter_safe_mode(struct daemon *d, struct safe_store *s, const struct 
 	if (r == 0 && !s->safe.on)
 		r = ov_fail(err, OV_EUNAVAILABLE, "the store was repaired meanwhile: start again");
 	if (r == 0)
-		r = holder_take_lease(d, s->store, err);
+		r = holder_take_lease(d->o->dir, identity_holder(d), s->store, err);
 	if (r < 0) {
 		safe_done(s);
 		return r;

@@ -1,6 +1,6 @@
 #include "app/daemon_story.h"
 
-#include "app/ops_explain.h"
+#include "app/explain_fact.h"
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/str.h"

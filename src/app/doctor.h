@@ -4,7 +4,7 @@
  * found things and what to do, and some of which can put right what is wrong. Nothing that it does
  * takes work away: what could hold any is only named. Private to doctor*.c and rebuild.c.
  */
-#include "app/ops.h"
+#include "app/op_context.h"
 #include "app/safe.h"
 #include "base/buf.h"
 #include "base/err.h"

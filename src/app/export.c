@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "app/export.h"
 #include "app/fold.h"
-#include "app/ops.h"
+#include "app/op_context.h"
 #include "app/safe.h"
 #include "base/arena.h"
 #include "base/buf.h"

@@ -35,9 +35,9 @@ static bool may_live(const value *v)
 }
 
 /* In safe mode nothing is written, not even the holder's name: then daemon.json tells it. */
-static value *find_holder(struct arena *a, struct daemon *d, str named)
+static value *find_holder(struct arena *a, const char *dir, str named)
 {
-	const char *file = path_join(a, d->o->dir, "daemon.json");
+	const char *file = path_join(a, dir, "daemon.json");
 	value *v = NULL, *registered;
 	str text;
 
@@ -72,42 +72,40 @@ static int refuse_for(struct arena *a, const value *living, struct ov_err *err)
 	return ov_next(err, "overseer status     or     overseer down");
 }
 
-static int give_up(struct arena *a, struct daemon *d, const value *dead, struct ov_err *err)
+static int give_up(struct arena *a, const char *dir, const value *dead, struct ov_err *err)
 {
 	ov_fail(err, OV_ECONFLICT,
 			"the daemon that held this store is gone, " STR_FMT
 			", but a process that is left of it still has the lock",
 			STR_ARG(name_of(a, dead)));
-	return ov_next(err, "overseer up     or, to see who it is:     fuser -v %s/*.lock",
-			d->o->dir);
+	return ov_next(err, "overseer up     or, to see who it is:     fuser -v %s/*.lock", dir);
 }
 
 /* One try; OV_ECONFLICT gives who is in the way. */
-static int try_lease(struct daemon *d, struct store *s, str me, struct arena *a, value **ret_holder,
+static int try_lease(const char *dir, struct store *s, str me, struct arena *a, value **ret_holder,
 		struct ov_err *err)
 {
 	struct store_lease lease = { 0 };
 	int r = store_lease_take(s, me, a, &lease, err);
 
 	if (r == OV_ECONFLICT)
-		*ret_holder = find_holder(a, d, lease.holder);
+		*ret_holder = find_holder(a, dir, lease.holder);
 	return r;
 }
 
-int holder_take_lease(struct daemon *d, struct store *s, struct ov_err *err)
+int holder_take_lease(const char *dir, str me, struct store *s, struct ov_err *err)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
 	uint64_t until = clock_mono_us() + WAIT_US;
-	str me = identity_holder(d);
 	struct ov_err tried = { 0 };
 	value *holder;
 	bool told = false;
 	int r;
 
 	for (;;) {
-		r = try_lease(d, s, me, &a, &holder, &tried);
+		r = try_lease(dir, s, me, &a, &holder, &tried);
 		if (r < 0 && r != OV_ECONFLICT && err)
 			*err = tried;
 		if (r != OV_ECONFLICT)
@@ -115,7 +113,7 @@ int holder_take_lease(struct daemon *d, struct store *s, struct ov_err *err)
 		if (may_live(holder))
 			return refuse_for(&a, holder, err);
 		if (clock_mono_us() >= until)
-			return give_up(&a, d, holder, err);
+			return give_up(&a, dir, holder, err);
 		if (!told)
 			log_info("waiting for what is left of the daemon that held this "
 				 "store: " STR_FMT,

@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/export.h"
 #include "app/new_store.h"
-#include "app/ops.h"
+#include "app/op_context.h"
 #include "app/safe.h"
 #include "base/arena.h"
 #include "base/buf.h"

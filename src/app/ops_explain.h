@@ -1,5 +1,6 @@
 #pragma once
 /* What the files about explaining share. Private to app. */
+#include "app/explain_fact.h"
 #include "app/ops.h"
 
 struct explain;
@@ -9,9 +10,6 @@ struct fact_filter {
 	str run, assignment, dispatch;
 };
 
-/* One fact: {"seq", "at", "type", "text", "minor"}; seq is 0 when it is not in the log. */
-value *explain_fact(struct arena *a, int64_t seq, ov_time at, const char *type, str text,
-		bool minor);
 /* Worth a line where only a few are shown. */
 bool explain_matters(const value *fact);
 /* Puts the "facts" about a node: its newest events, read one by one by number. */

@@ -4,7 +4,7 @@
  * go. For a process of its own (OP_CHILD): it waits for git and reads the whole log. Everything is
  * in the arena of the call.
  */
-#include "app/ops.h"
+#include "app/op_context.h"
 #include "base/map.h"
 #include "base/vec.h"
 

@@ -3,6 +3,7 @@
 #include "app/watching.h"
 #include "base/arena.h"
 #include "base/duration.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "data/message/vital.h"
 #include "data/value/json.h"
