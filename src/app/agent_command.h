@@ -12,7 +12,7 @@ struct agent_command_ask {
 	const struct config *config;
 	struct contain *contain;
 	str agent; /* whose work it is; one that is not configured any more has the defaults */
-	str home;  /* the name of the assignment's folder, by homes_name */
+	str home;  /* the name of the assignment's folder, by agent_homes_name */
 	const char *store, *worktree;
 	const char *git_common; /* the repository's git folder */
 	const char *text;       /* for sh */

@@ -93,7 +93,7 @@ int backup_make(struct op_ctx *cx, const char *file, struct backup *ret, struct 
 		b.file = path_join(a, folder,
 				arena_cstr(a,
 						arena_printf(a, "store-" STR_FMT ".db",
-								STR_ARG(safe_stamp(a,
+								STR_ARG(safe_store_stamp(a,
 										clock_wall())))));
 	}
 	if (r == 0 && file_exists(b.file))

@@ -41,7 +41,7 @@ static void line(struct buf *b, struct arena *a, int indent, str text)
 	buf_addf(b, "%*s║\n", BOX_WIDTH - (int)columns, "");
 }
 
-void box_write(struct buf *b, const struct event *e)
+void console_alert_write(struct buf *b, const struct event *e)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -67,14 +67,14 @@ void box_write(struct buf *b, const struct event *e)
 				STR_ARG(e->node), STR_ARG(e->goal));
 }
 
-void box_published(const struct event *const *events, size_t n)
+void console_alert_published(const struct event *const *events, size_t n)
 {
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
 
 	for (size_t i = 0; i < n; i++)
 		if (events[i]->kind == EV_INTERVENTION_APPLIED && isatty(STDERR_FILENO))
-			box_write(&b, events[i]);
+			console_alert_write(&b, events[i]);
 	/* The rest of the log is written there, too; nobody can do anything about a terminal that is gone. */
 	if (b.n)
 		(void)!fwrite(b.p, 1, b.n, stderr);

@@ -9,6 +9,6 @@
 struct event;
 
 /* Of an intervention.applied that stops something; otherwise appends nothing. */
-void box_write(struct buf *b, const struct event *e);
+void console_alert_write(struct buf *b, const struct event *e);
 /* To stderr, if that is a terminal. */
-void box_published(const struct event *const *events, size_t n);
+void console_alert_published(const struct event *const *events, size_t n);

@@ -81,7 +81,7 @@ static void world_published(void *user, const struct event *const *events, size_
 	daemon_fail_published(d, events, n);
 	child_published(d, events, n);
 	daemon_vital_published(d, events, n);
-	box_published(events, n);
+	console_alert_published(events, n);
 }
 
 static void world_wake_at(void *user, ov_time at)
@@ -465,7 +465,7 @@ static int open_all(struct daemon *d, struct ov_err *err)
 	daemon_clock_open(d);
 	d->after = loop_after(d->loop, after_iteration, d);
 	/* Before our own start: that is the order in which it happened. */
-	d->watching = watching_open(d->loop, d->o->dir, d->engine);
+	d->watchdog = watchdog_open(d->loop, d->o->dir, d->engine);
 	announce_start(d);
 	check_planner(d);
 	daemon_auto_start(d);
@@ -481,7 +481,7 @@ static int open_all(struct daemon *d, struct ov_err *err)
 static void close_all(struct daemon *d)
 {
 	daemon_files_close(d);
-	watching_close(d->watching);
+	watchdog_close(d->watchdog);
 	beat_free(d->beat);
 	child_done(d);
 	http_close(d);

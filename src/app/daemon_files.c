@@ -35,7 +35,7 @@ void daemon_files_mark(struct daemon *d)
 {
 	const char *path;
 
-	if (d->safe.on || safe_path(&d->arena, d->self.store_url, &path, NULL) < 0)
+	if (d->safe.on || safe_store_path(&d->arena, d->self.store_url, &path, NULL) < 0)
 		return;
 	mark(&d->files.db, path);
 	mark(&d->files.wal, arena_cstr(&d->arena, arena_printf(&d->arena, "%s-wal", path)));

@@ -26,7 +26,7 @@ struct daemon {
 	struct config *config;
 	struct engine *engine;
 	struct executor *executor;
-	struct watching *watching;
+	struct watchdog *watchdog;
 	struct rpcd *rpcd;
 	struct httpd *httpd;
 	struct ssehub *hub;

@@ -63,8 +63,8 @@ int daemon_lost_check(struct arena *a, const char *url, struct ov_err *err)
 	const char *path, **files;
 	size_t n = 0;
 
-	if (safe_path(a, url, &path, NULL) < 0 ||
-			safe_beside(a, path, "lost", &files, &n, NULL) < 0 || n == 0)
+	if (safe_store_path(a, url, &path, NULL) < 0 ||
+			safe_store_beside(a, path, "lost", &files, &n, NULL) < 0 || n == 0)
 		return 0;
 	ov_fail(err, OV_ESTATE,
 			"%s is what the last daemon saved when %s was removed or replaced while it "
@@ -102,7 +102,7 @@ static void save_and_look(void *user)
 		end(d);
 		return;
 	}
-	path = safe_beside_new(&d->arena, f->db.path, "lost", clock_wall());
+	path = safe_store_beside_new(&d->arena, f->db.path, "lost", clock_wall());
 	/* A folder that cannot be made again leaves the repository. */
 	if (f->tries++ % 2)
 		path = path_join(&d->arena, d->o->repo, strrchr(path, '/') + 1);

@@ -49,11 +49,11 @@ static void copy_aside(struct daemon *d)
 	const char *path, *copy = "";
 	int lock = -1, r;
 
-	r = safe_path(a, d->self.store_url, &path, &err);
+	r = safe_store_path(a, d->self.store_url, &path, &err);
 	if (r == 0)
 		r = store_hold(str_from(d->self.store_url), &lock, &err);
 	if (r == 0)
-		r = safe_copy_aside(a, path, &copy, &err);
+		r = safe_store_copy_aside(a, path, &copy, &err);
 	fd_closep(&lock);
 	if (r < 0)
 		log_warn("the damaged store was not copied: %s; it stays as it is", err.msg);
@@ -67,10 +67,10 @@ static int enter_safe_mode(struct daemon *d, struct safe_store *s, const struct 
 {
 	int r;
 
-	safe_done(s);
+	safe_store_done(s);
 	copy_aside(d);
-	r = why ? safe_open_damaged(d->self.store_url, rand_u64(), why, s)
-		: safe_open(d->self.store_url, rand_u64(), s, err);
+	r = why ? safe_store_open_damaged(d->self.store_url, rand_u64(), why, s)
+		: safe_store_open(d->self.store_url, rand_u64(), s, err);
 	if (r < 0 && why && err)
 		*err = *why;
 	if (r == 0 && !s->safe.on)
@@ -78,12 +78,12 @@ static int enter_safe_mode(struct daemon *d, struct safe_store *s, const struct 
 	if (r == 0)
 		r = holder_take_lease(d->o->dir, identity_holder(d), s->store, err);
 	if (r < 0) {
-		safe_done(s);
+		safe_store_done(s);
 		return r;
 	}
 	strcpy(s->safe.copy, d->safe.copy);
 	d->safe = s->safe;
-	safe_refusal(&d->safe, &d->refusal);
+	safe_mode_refusal(&d->safe, &d->refusal);
 	d->self.safe = &d->safe;
 	e->refusal = &d->refusal;
 	e->store = s->store;
@@ -99,8 +99,8 @@ static int check_emptied(struct daemon *d, struct ov_err *err)
 	str *names;
 	size_t n = 0;
 
-	if (safe_path(a, d->self.store_url, &path, NULL) < 0 || stat(path, &st) < 0 || st.st_size ||
-			file_exists(arena_cstr(a, arena_printf(a, "%s-wal", path))) ||
+	if (safe_store_path(a, d->self.store_url, &path, NULL) < 0 || stat(path, &st) < 0 ||
+			st.st_size || file_exists(arena_cstr(a, arena_printf(a, "%s-wal", path))) ||
 			dir_list(a, path_join(a, d->o->dir, "runs"), RUNS_MAX, &names, &n, NULL) <
 					0 ||
 			n == 0)
@@ -153,7 +153,7 @@ static int open_state(struct daemon *d, struct engine_options *e, struct ov_err 
 
 	if (r < 0)
 		return r;
-	r = safe_open(d->self.store_url, rand_u64(), &s, err);
+	r = safe_store_open(d->self.store_url, rand_u64(), &s, err);
 	if (r < 0 && s.newer) {
 		ov_next(err, "install the newer version again; the store was not touched");
 		return r;
@@ -167,7 +167,7 @@ static int open_state(struct daemon *d, struct engine_options *e, struct ov_err 
 	}
 	if (r < 0) {
 		s.store = NULL;
-		safe_done(&s);
+		safe_store_done(&s);
 		return r;
 	}
 	strcpy(d->snapshot_damage, s.snapshot_damage);
@@ -225,7 +225,7 @@ void daemon_damaged(struct daemon *d, str reason)
 		.since = loop_now(d->loop),
 		.last_seq = engine_head(d->engine) };
 	snprintf(d->safe.reason, sizeof(d->safe.reason), STR_FMT, STR_ARG(reason));
-	safe_refusal(&d->safe, &d->refusal);
+	safe_mode_refusal(&d->safe, &d->refusal);
 	d->self.safe = &d->safe;
 	engine_refuse(d->engine, &d->refusal);
 	log_warn("%s", d->refusal.msg);

@@ -208,13 +208,13 @@ static void open_store(struct doctor *d)
 {
 	int fd = -1, r;
 
-	if (safe_path(d->a, d->cx->daemon->store_url, &d->store_path, NULL) < 0)
+	if (safe_store_path(d->a, d->cx->daemon->store_url, &d->store_path, NULL) < 0)
 		d->store_path = NULL;
 	r = store_hold(str_from(d->cx->daemon->store_url), &fd, NULL);
 	d->held = r == OV_ECONFLICT;
 	if (fd >= 0)
 		close(fd);
-	d->opened = safe_open(d->cx->daemon->store_url, rand_u64(), &d->s, &d->open_err);
+	d->opened = safe_store_open(d->cx->daemon->store_url, rand_u64(), &d->s, &d->open_err);
 }
 
 static void run_check(struct doctor *d, const struct doctor_check *c)
@@ -324,14 +324,14 @@ int op_doctor_run(struct op_ctx *cx, const value *params, value **ret, struct ov
 	if (value_bool_at(params, "rebuild")) {
 		r = doctor_rebuild(&d, &rebuilt, err);
 		if (r == 0) {
-			safe_done(&d.s);
+			safe_store_done(&d.s);
 			open_store(&d);
 		}
 	}
 	value_put(cx->arena, out, "rebuilt", rebuilt);
 	if (r == 0)
 		r = examine(&d, value_bool_at(params, "fix"), out, err);
-	safe_done(&d.s);
+	safe_store_done(&d.s);
 	map_done(&d.known_runs);
 	buf_done(&d.text);
 	buf_done(&d.next);

@@ -108,7 +108,7 @@ static void start_typist(struct driver_run *d, const struct driver_ask *ask)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
-	struct typist_options o = { .loop = d->loop,
+	struct tmux_input_options o = { .loop = d->loop,
 		.tmux = d->tmux,
 		.session = d->session,
 		.dir = d->dir,
@@ -124,7 +124,7 @@ static void start_typist(struct driver_run *d, const struct driver_ask *ask)
 
 	o.text = instruction(&a, d, ask->agent);
 	if (o.text.n)
-		d->typist = typist_new(&o);
+		d->tmux_input = tmux_input_new(&o);
 }
 
 /* ---- life cycle ---- */
@@ -153,7 +153,7 @@ static void tmux_close(struct driver_run *d)
 {
 	if (!d)
 		return;
-	typist_free(d->typist);
+	tmux_input_free(d->tmux_input);
 	tmux_forget(d->tmux, d);
 	tmux_release(d->tmux);
 	run_close(d->run);

@@ -28,7 +28,7 @@ static void set_asks(struct driver_run *d, str what)
 
 	memcpy(d->asks, what.n ? what.p : "", n);
 	d->asks[n] = '\0';
-	typist_asks(d->typist, n > 0);
+	tmux_input_asks(d->tmux_input, n > 0);
 }
 
 /* Of the session itself, what it says about its turns. */
@@ -38,18 +38,18 @@ static void note_fact(struct driver_run *d, const struct fact *f)
 	case FACT_READY:
 		set_asks(d, STR(""));
 		if (!d->as.format->starts_late)
-			typist_ready(d->typist);
+			tmux_input_ready(d->tmux_input);
 		break;
 	case FACT_TURN_STARTED:
 		d->in_turn = true;
 		d->turn_at = f->at;
 		set_asks(d, STR(""));
-		typist_taken(d->typist);
+		tmux_input_taken(d->tmux_input);
 		break;
 	case FACT_TURN_ENDED:
 		d->in_turn = false;
 		set_asks(d, STR(""));
-		if (typist_is_done(d->typist))
+		if (tmux_input_is_done(d->tmux_input))
 			loop_timer_in(d->timer, END_MS);
 		break;
 	case FACT_PERMISSION_WANTED: set_asks(d, f->name); break;
@@ -108,7 +108,7 @@ static void look_for_input(struct driver_run *d, str bytes)
 	memcpy(seam + d->tail_n, bytes.p, n);
 	if (str_contains(bytes, STR(PASTE_ON)) ||
 			str_contains((str){ seam, d->tail_n + n }, STR(PASTE_ON)))
-		typist_ready(d->typist);
+		tmux_input_ready(d->tmux_input);
 	keep = MIN(bytes.n, sizeof(d->tail));
 	memcpy(d->tail, bytes.p + bytes.n - keep, keep);
 	d->tail_n = keep;
@@ -118,9 +118,9 @@ void tmux_hear_output(void *user, str bytes, uint64_t at)
 {
 	struct driver_run *d = user;
 
-	if (d->as.format->starts_late && !typist_is_done(d->typist))
+	if (d->as.format->starts_late && !tmux_input_is_done(d->tmux_input))
 		look_for_input(d, bytes);
-	typist_drawn(d->typist);
+	tmux_input_drawn(d->tmux_input);
 	d->ev.output(d->user, bytes, at);
 }
 
@@ -129,5 +129,5 @@ void tmux_hear_late(struct driver_run *d, bool trust)
 	set_asks(d, trust ? STR("its start: whether its folder is trusted") : STR("its start"));
 	tell_asks(d);
 	/* Whatever it waits for, it may get ready yet. */
-	typist_asks(d->typist, false);
+	tmux_input_asks(d->tmux_input, false);
 }

@@ -35,7 +35,7 @@ struct driver_run {
 	struct driver_hooks *hooks; /* NULL: any command, whose output is all there is */
 	struct transcript *transcript;
 	struct threads *threads;
-	struct typist *typist; /* NULL: nothing is typed */
+	struct tmux_input *tmux_input; /* NULL: nothing is typed */
 	char tail[sizeof(PASTE_ON) - 1];
 	size_t tail_n;
 	char asks[NAME_MAX_BYTES]; /* what it asks a person for; empty: nothing */

@@ -117,26 +117,26 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 	x->journal = journal_new(arena_printf(&a, "%s/logs", o->dir).p);
 	x->setup = setup_new(o->loop, x->git, x->journal, o->repo);
 	x->tmux = tmux_new(o->loop, &(struct tmux_options){ .store = o->dir });
-	x->radar = radar_new(&(struct radar_options){ .loop = o->loop,
+	x->conflict_scan = conflict_scan_new(&(struct conflict_scan_options){ .loop = o->loop,
 			.git = x->git,
 			.dir = o->dir,
 			.state = state_now,
 			.report = sighted,
 			.user = x });
-	radar_set(x->radar, o->config->radar, o->config->policy.target_branch);
+	conflict_scan_set(x->conflict_scan, o->config->radar, o->config->policy.target_branch);
 	x->checkout = checkout_new(&(struct checkout_options){ .loop = o->loop,
 			.state = state_now,
 			.changed = checkout_changed,
 			.user = x });
 	x->leftovers = leftovers_new(o->loop);
-	x->patrol = patrol_new(&(struct patrol_options){ .loop = o->loop,
+	x->folder_audit = folder_audit_new(&(struct folder_audit_options){ .loop = o->loop,
 			.git = x->git,
 			.dir = o->dir,
 			.state = state_now,
 			.report = found,
 			.user = x });
-	patrol_set(x->patrol, o->config->tick_every);
-	x->homes = homes_new(o->loop, o->dir, state_now, x);
+	folder_audit_set(x->folder_audit, o->config->tick_every);
+	x->agent_homes = agent_homes_new(o->loop, o->dir, state_now, x);
 	*ret = x;
 	return 0;
 }
@@ -157,9 +157,9 @@ void executor_set_config(struct executor *x, const struct config *c)
 	contain_set_config(x->contain, c);
 	git_keep_ignored(x->git, c->rescue_ignored);
 	confine_git(x, c);
-	radar_set(x->radar, c->radar, c->policy.target_branch);
-	radar_look(x->radar);
-	patrol_set(x->patrol, c->tick_every);
+	conflict_scan_set(x->conflict_scan, c->radar, c->policy.target_branch);
+	conflict_scan_look(x->conflict_scan);
+	folder_audit_set(x->folder_audit, c->tick_every);
 	executor_scopes(x, STR(""), STR(""));
 }
 
@@ -438,9 +438,9 @@ void executor_free(struct executor *x)
 		task_free(t);
 	}
 	setup_free(x->setup);
-	radar_free(x->radar);
+	conflict_scan_free(x->conflict_scan);
 	checkout_free(x->checkout);
-	patrol_free(x->patrol);
+	folder_audit_free(x->folder_audit);
 	leftovers_free(x->leftovers);
 	git_close(x->git);
 	planning_free(x->planning);
@@ -448,7 +448,7 @@ void executor_free(struct executor *x)
 	observe_free(x->observe);
 	contain_free(x->contain);
 	tmux_free(x->tmux);
-	homes_free(x->homes);
+	agent_homes_free(x->agent_homes);
 	journal_free(x->journal);
 	mem_free(x);
 }

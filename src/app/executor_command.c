@@ -209,7 +209,7 @@ static void command_run(struct task *t, str command)
 static void of_agent(struct task *t, const struct assignment *as)
 {
 	t->command.agent = arena_str(&t->arena, as->agent);
-	t->command.home = arena_str(&t->arena, homes_name(as));
+	t->command.home = arena_str(&t->arena, agent_homes_name(as));
 }
 
 /* On the harvested commit, also when an earlier daemon died during the same check. */

@@ -54,7 +54,7 @@ void live_account_init(struct live_run *lr, const struct run *r)
 	lr->account->utc_offset = lr->x->o.config->policy.utc_offset;
 	lr->account->tells_late = lr->driver->format(lr->run)->tells_late;
 	/* The hearing is told messages from the first one on. */
-	hearing_restart(&lr->hearing, 0);
+	run_output_restart(&lr->run_output, 0);
 	map_put(&lr->x->accounts, lr->id, lr->account);
 }
 
@@ -154,7 +154,7 @@ void live_account_told(struct live_run *lr)
 	/* Only what a tick would judge otherwise is worth one. */
 	if (waits != lr->waits ||
 			(c->calls.same >= LOOP_CALLS_LEAST && c->calls.same > lr->same_calls) ||
-			(c->life_at > lr->life_at && hearing_is_awaited(x->engine, lr->id)) ||
+			(c->life_at > lr->life_at && run_output_is_awaited(x->engine, lr->id)) ||
 			passes_mark(lr, RES_TOKENS, tokens, &lr->tokens_asked) ||
 			passes_mark(lr, RES_COST_MICROUSD, cost, &lr->cost_asked))
 		engine_touch(x->engine);
@@ -193,7 +193,7 @@ void live_fact(void *user, const struct fact *f, ov_time at)
 		tell_session(lr);
 	/* What a sub-agent says is not said to us; what a hook says stands in the output, too. */
 	if (f->kind == FACT_MESSAGE && !f->child && f->offset)
-		hearing_message(&lr->hearing, f->text, f->offset);
+		run_output_message(&lr->run_output, f->text, f->offset);
 	live_account_told(lr);
 }
 
@@ -201,7 +201,7 @@ void live_taken(void *user, str dispatch_id)
 {
 	struct live_run *lr = user;
 
-	hearing_taken(&lr->hearing, dispatch_id);
+	run_output_taken(&lr->run_output, dispatch_id);
 }
 
 /* ---- its end ---- */

@@ -13,7 +13,7 @@
 
 struct git;
 struct git_result;
-struct homes;
+struct agent_homes;
 struct job;
 struct journal;
 struct loop_source;
@@ -24,8 +24,8 @@ struct tmux;
 struct planning;
 struct planning_job;
 struct pool_question;
-struct patrol;
-struct radar;
+struct folder_audit;
+struct conflict_scan;
 struct setup;
 
 /* A configured command under way; its texts live in the task's arena. */
@@ -78,8 +78,8 @@ struct live_run {
 	uint64_t old_bytes; /* of its output: from before we knew it */
 	const struct driver *driver;
 	struct driver_run *run;
-	struct hearing hearing;
-	struct loop_source *hearing_due; /* it holds updates back until then */
+	struct run_output run_output;
+	struct loop_source *run_output_due; /* it holds updates back until then */
 	struct repeats *repeats; /* of its output, where that is text; NULL: it wrote nothing yet */
 	uint64_t heard_up_to;
 	bool freezing;     /* it is asked to freeze or thaw */
@@ -103,12 +103,12 @@ struct executor {
 	struct observe *observe;
 	struct contain *contain;
 	struct tmux *tmux;
-	struct homes *homes;
+	struct agent_homes *agent_homes;
 	struct journal *journal;
 	struct setup *setup;
-	struct radar *radar;
+	struct conflict_scan *conflict_scan;
 	struct checkout *checkout;
-	struct patrol *patrol;
+	struct folder_audit *folder_audit;
 	struct leftovers *leftovers;
 	struct notifier *notifier;
 	struct list tasks;

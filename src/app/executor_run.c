@@ -38,12 +38,12 @@ static const struct driver *driver_of(const struct config_agent *agent, const ch
 	return d ? d : driver_find(STR("exec"));
 }
 
-static struct live_run *of_hearing(const struct hearing *h)
+static struct live_run *of_hearing(const struct run_output *h)
 {
-	return (struct live_run *)((char *)h - offsetof(struct live_run, hearing));
+	return (struct live_run *)((char *)h - offsetof(struct live_run, run_output));
 }
 
-static int64_t hearing_now(const struct hearing *h)
+static int64_t hearing_now(const struct run_output *h)
 {
 	return (int64_t)(loop_mono_us(of_hearing(h)->x->o.loop) / 1000);
 }
@@ -52,16 +52,16 @@ static void hearing_fired(void *user)
 {
 	struct live_run *lr = user;
 
-	hearing_due(&lr->hearing);
+	run_output_due(&lr->run_output);
 }
 
-static void hearing_wake(struct hearing *h, int64_t ms)
+static void hearing_wake(struct run_output *h, int64_t ms)
 {
 	struct live_run *lr = of_hearing(h);
 
-	if (!lr->hearing_due)
-		lr->hearing_due = loop_timer(lr->x->o.loop, hearing_fired, lr);
-	loop_timer_in(lr->hearing_due, ms);
+	if (!lr->run_output_due)
+		lr->run_output_due = loop_timer(lr->x->o.loop, hearing_fired, lr);
+	loop_timer_in(lr->run_output_due, ms);
 }
 
 static struct live_run *live_run_new(struct executor *x, const struct run *r)
@@ -76,17 +76,17 @@ static struct live_run *live_run_new(struct executor *x, const struct run *r)
 			STR_ARG(r->worker));
 	lr->offset = (uint64_t)r->update_offset;
 	lr->driver = driver_of(config_agent(x->o.config, r->agent), lr->dir);
-	hearing_init(&lr->hearing, x->engine, lr->id, lr->dir, lr->offset);
-	lr->hearing.now_ms = hearing_now;
-	lr->hearing.wake_in = hearing_wake;
+	run_output_init(&lr->run_output, x->engine, lr->id, lr->dir, lr->offset);
+	lr->run_output.now_ms = hearing_now;
+	lr->run_output.wake_in = hearing_wake;
 	return lr;
 }
 
 /* Before it is among the runs: no handle came of it. */
 static void live_run_drop(struct live_run *lr)
 {
-	hearing_done(&lr->hearing);
-	loop_source_free(lr->hearing_due);
+	run_output_done(&lr->run_output);
+	loop_source_free(lr->run_output_due);
 	mem_free(lr->repeats);
 	arena_done(&lr->strings);
 	record_set_str(&lr->id, STR(""));
@@ -154,12 +154,12 @@ static void run_output(void *user, str bytes, uint64_t at)
 
 	if (!lr->account && at + bytes.n > lr->old_bytes) {
 		observe_output(x->observe, lr->id);
-		if (hearing_is_awaited(x->engine, lr->id))
+		if (run_output_is_awaited(x->engine, lr->id))
 			engine_touch(x->engine);
 	}
 	if (!lr->account) {
 		hear_repeats(lr, bytes, at);
-		hearing_bytes(&lr->hearing, bytes, at);
+		run_output_bytes(&lr->run_output, bytes, at);
 	}
 	x->o.run_changed(x->o.user, lr->id);
 }
@@ -220,9 +220,9 @@ static void run_ended(void *user, const struct run_end *end)
 	struct executor *x = lr->x;
 
 	/* Its last words come before its end. */
-	hearing_end(&lr->hearing);
+	run_output_end(&lr->run_output);
 	if (end->undelivered)
-		patrol_note(x->patrol, PATROL_UNDELIVERED,
+		folder_audit_note(x->folder_audit, PATROL_UNDELIVERED,
 				state_run(engine_state(x->engine), lr->id), end->message);
 	if (end->unsure)
 		leftovers_watch(x->leftovers, lr->id);
@@ -293,7 +293,7 @@ static int instruction(struct task *t, const struct run *r, str *ret, struct ov_
 	struct engine *e = t->x->engine;
 	const struct dispatch *d = state_dispatch(engine_state(e), r->dispatch_id);
 
-	*ret = d ? hearing_dispatch_text(&t->arena, e, d->seq) : STR("");
+	*ret = d ? run_output_dispatch_text(&t->arena, e, d->seq) : STR("");
 	if (!ret->n)
 		return ov_fail(err, OV_ENOTFOUND,
 				"the text of dispatch " STR_FMT " is not in the log",
@@ -318,7 +318,7 @@ static void launch_run(struct task *t, const struct assignment *as, struct live_
 		r = instruction(t, as->run, &ask.prompt, &err);
 	ask.session = as->run->session;
 	ask.resume = as->run->resumed;
-	ask.home = homes_name(as);
+	ask.home = agent_homes_name(as);
 	if (r == 0)
 		r = scope_parse(&t->arena, as->run->tools, &scope, &err);
 	ask.scope = scope_is_all(&scope) ? NULL : &scope;
@@ -384,7 +384,7 @@ void perform_send(struct task *t, const struct assignment *as)
 	const struct dispatch *d = state_dispatch(engine_state(x->engine), fx->dispatch_id);
 	struct live_run *lr = map_get(&x->runs, fx->run_id.n ? fx->run_id : as->run_id);
 	struct ov_err err = { 0 };
-	str text = d ? hearing_dispatch_text(&t->arena, x->engine, d->seq) : STR("");
+	str text = d ? run_output_dispatch_text(&t->arena, x->engine, d->seq) : STR("");
 
 	if (!text.n)
 		ov_fail(&err, OV_ENOTFOUND, "the text of dispatch " STR_FMT " is not in the log",
@@ -442,9 +442,9 @@ void executor_adopt(struct executor *x)
 	freeze_look(x);
 	pool_tidy(x->o.dir, engine_state(x->engine));
 	contain_clear(x->contain, engine_state(x->engine));
-	homes_look(x->homes);
-	radar_look(x->radar);
-	patrol_look(x->patrol);
+	agent_homes_look(x->agent_homes);
+	conflict_scan_look(x->conflict_scan);
+	folder_audit_look(x->folder_audit);
 	checkout_look(x->checkout);
 	x->unfound = !all;
 	if (all)

@@ -80,8 +80,8 @@ void executor_scopes(struct executor *x, str goal, str node)
 
 void executor_published(struct executor *x, const struct event *const *events, size_t n)
 {
-	radar_published(x->radar, events, n);
-	patrol_published(x->patrol, events, n);
+	conflict_scan_published(x->conflict_scan, events, n);
+	folder_audit_published(x->folder_audit, events, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct assignment *as;
 
@@ -96,6 +96,6 @@ void executor_published(struct executor *x, const struct event *const *events, s
 		/* It is over, or took up what was left of another one, or did not. */
 		as = state_assignment(engine_state(x->engine), events[i]->assignment);
 		if (!as || !as->live || events[i]->kind == EV_ASSIGNMENT_CREATED)
-			homes_look(x->homes);
+			agent_homes_look(x->agent_homes);
 	}
 }

@@ -84,7 +84,7 @@ void perform_workspace(struct task *t, const struct assignment *as)
 
 	*w = (struct workspace){ .t = t,
 		.agent = arena_str(&t->arena, as->agent),
-		.home = arena_str(&t->arena, homes_name(as)) };
+		.home = arena_str(&t->arena, agent_homes_name(as)) };
 	/* As it is configured now; the assignment may be over before git is through. */
 	w->setup = (struct setup_spec){ .effect = t->effect_id,
 		.worker = arena_str(&t->arena, as->worker),

@@ -176,14 +176,14 @@ int op_store_export(struct op_ctx *cx, const value *params, value **ret, struct 
 		return ov_fail(err, OV_EINVALID, "file: an absolute path is needed");
 	if (file_exists(arena_cstr(cx->arena, file)))
 		return ov_fail(err, OV_ECONFLICT, STR_FMT " exists already", STR_ARG(file));
-	r = safe_open(cx->daemon->store_url, rand_u64(), &s, err);
+	r = safe_store_open(cx->daemon->store_url, rand_u64(), &s, err);
 	if (r == 0 && s.safe.on) {
 		ov_fail(err, OV_ESTATE, "the store is damaged: %s", s.safe.reason);
 		r = ov_next(err, "overseer doctor");
 	}
 	if (r == 0)
 		r = export_to(&s, cx->arena, arena_cstr(cx->arena, file), &n, err);
-	safe_done(&s);
+	safe_store_done(&s);
 	if (r < 0)
 		return r;
 	*ret = value_object(cx->arena);

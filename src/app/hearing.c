@@ -10,33 +10,34 @@
 
 enum { INSTRUCTION_MAX = 4 << 20 };
 
-static void tell(struct hearing *h, str command, const value *params)
+static void tell(struct run_output *h, str command, const value *params)
 {
 	engine_report(h->engine, command, params);
 }
 
-void hearing_init(struct hearing *h, struct engine *e, str run_id, const char *dir, uint64_t offset)
+void run_output_init(struct run_output *h, struct engine *e, str run_id, const char *dir,
+		uint64_t offset)
 {
-	*h = (struct hearing){ .engine = e, .run_id = run_id, .dir = dir, .tell = tell };
+	*h = (struct run_output){ .engine = e, .run_id = run_id, .dir = dir, .tell = tell };
 	update_pace_init(&h->pace);
 	/* Reports end outside of any block, so from there on nothing is missing. */
 	update_scan_init(&h->scan, offset, false);
 }
 
-void hearing_restart(struct hearing *h, uint64_t offset)
+void run_output_restart(struct run_output *h, uint64_t offset)
 {
 	update_scan_done(&h->scan);
 	update_scan_init(&h->scan, offset, false);
 }
 
-static void forget_sent(struct hearing *h)
+static void forget_sent(struct run_output *h)
 {
 	arena_done(&h->sent_arena);
 	h->sent = NULL;
 	h->sent_n = 0;
 }
 
-void hearing_done(struct hearing *h)
+void run_output_done(struct run_output *h)
 {
 	update_scan_done(&h->scan);
 	update_pace_done(&h->pace);
@@ -52,18 +53,18 @@ static const struct assignment *assignment_of(const struct engine *e, str run_id
 
 static bool is_open(const struct dispatch *d, str run_id)
 {
-	return str_eq(d->run_id, run_id) && d->nonce.n && d->nonce.n <= HEARING_NONCE_MAX &&
+	return str_eq(d->run_id, run_id) && d->nonce.n && d->nonce.n <= RUN_OUTPUT_NONCE_MAX &&
 			d->acknowledged_at == 0;
 }
 
-bool hearing_is_awaited(const struct engine *e, str run_id)
+bool run_output_is_awaited(const struct engine *e, str run_id)
 {
 	const struct assignment *as = assignment_of(e, run_id);
 
 	return as && as->status == AS_STALLED;
 }
 
-str hearing_dispatch_text(struct arena *a, const struct engine *e, int64_t seq)
+str run_output_dispatch_text(struct arena *a, const struct engine *e, int64_t seq)
 {
 	struct store_record *records;
 	struct event ev;
@@ -82,7 +83,7 @@ str hearing_dispatch_text(struct arena *a, const struct engine *e, int64_t seq)
 
 /* ---- nonces ---- */
 
-static void report_ack(struct hearing *h, str dispatch_id, const char *how)
+static void report_ack(struct run_output *h, str dispatch_id, const char *how)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -93,7 +94,7 @@ static void report_ack(struct hearing *h, str dispatch_id, const char *how)
 	h->tell(h, STR("dispatch.ack"), v);
 }
 
-void hearing_taken(struct hearing *h, str dispatch_id)
+void run_output_taken(struct run_output *h, str dispatch_id)
 {
 	const struct dispatch *d = state_dispatch(engine_state(h->engine), dispatch_id);
 
@@ -102,17 +103,17 @@ void hearing_taken(struct hearing *h, str dispatch_id)
 }
 
 /* In the bytes, or across their border with those before. */
-static bool heard(const struct hearing *h, str bytes, str nonce)
+static bool heard(const struct run_output *h, str bytes, str nonce)
 {
-	char seam[2 * HEARING_NONCE_MAX];
-	size_t n = MIN(bytes.n, (size_t)HEARING_NONCE_MAX);
+	char seam[2 * RUN_OUTPUT_NONCE_MAX];
+	size_t n = MIN(bytes.n, (size_t)RUN_OUTPUT_NONCE_MAX);
 
 	memcpy(seam, h->tail, h->tail_n);
 	memcpy(seam + h->tail_n, bytes.p, n);
 	return str_contains((str){ seam, h->tail_n + n }, nonce) || str_contains(bytes, nonce);
 }
 
-static void keep_tail(struct hearing *h, str bytes)
+static void keep_tail(struct run_output *h, str bytes)
 {
 	size_t fresh = MIN(bytes.n, sizeof(h->tail));
 	size_t old = MIN(h->tail_n, sizeof(h->tail) - fresh);
@@ -122,7 +123,7 @@ static void keep_tail(struct hearing *h, str bytes)
 	h->tail_n = old + fresh;
 }
 
-static void hear_nonces(struct hearing *h, str bytes)
+static void hear_nonces(struct run_output *h, str bytes)
 {
 	const struct assignment *as = assignment_of(h->engine, h->run_id);
 
@@ -141,7 +142,7 @@ static void hear_nonces(struct hearing *h, str bytes)
  * Everything that this run was told. Read when a block speaks of an update, and kept while more
  * of them are held back: an instruction may be long, and updates may be many.
  */
-static void find_sent(struct hearing *h)
+static void find_sent(struct run_output *h)
 {
 	const struct assignment *as = assignment_of(h->engine, h->run_id);
 	size_t n = as ? as->dispatches.n : 0;
@@ -159,13 +160,14 @@ static void find_sent(struct hearing *h)
 	for (size_t i = 0; i < n; i++) {
 		if (!str_eq(as->dispatches.p[i]->run_id, h->run_id))
 			continue;
-		text = hearing_dispatch_text(&h->sent_arena, h->engine, as->dispatches.p[i]->seq);
+		text = run_output_dispatch_text(&h->sent_arena, h->engine,
+				as->dispatches.p[i]->seq);
 		if (text.n)
 			h->sent[h->sent_n++] = text;
 	}
 }
 
-static void report_update(struct hearing *h, const struct update_told *t)
+static void report_update(struct run_output *h, const struct update_told *t)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -183,8 +185,8 @@ static void report_update(struct hearing *h, const struct update_told *t)
 	INJECT("after-run-report");
 }
 
-/* What may be told by now; what may not is told when hearing_due is called. */
-static void tell_updates(struct hearing *h, bool over)
+/* What may be told by now; what may not is told when run_output_due is called. */
+static void tell_updates(struct run_output *h, bool over)
 {
 	struct update_told told;
 	int64_t wait;
@@ -198,20 +200,20 @@ static void tell_updates(struct hearing *h, bool over)
 		forget_sent(h);
 }
 
-void hearing_due(struct hearing *h)
+void run_output_due(struct run_output *h)
 {
 	tell_updates(h, false);
 }
 
 /* Read by a daemon before us. */
-static bool is_taken(const struct hearing *h)
+static bool is_taken(const struct run_output *h)
 {
 	const struct run *r = state_run(engine_state(h->engine), h->run_id);
 
 	return r && (int64_t)h->scan.offset <= r->update_offset;
 }
 
-static void take_block(struct hearing *h, const struct update_block *b)
+static void take_block(struct run_output *h, const struct update_block *b)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -230,7 +232,7 @@ static void take_block(struct hearing *h, const struct update_block *b)
 	tell_updates(h, false);
 }
 
-void hearing_bytes(struct hearing *h, str bytes, uint64_t at)
+void run_output_bytes(struct run_output *h, str bytes, uint64_t at)
 {
 	struct update_block block;
 
@@ -246,7 +248,7 @@ void hearing_bytes(struct hearing *h, str bytes, uint64_t at)
 }
 
 /* It may close a block without a newline of its own. */
-static void last_line(struct hearing *h)
+static void last_line(struct run_output *h)
 {
 	struct update_block block;
 
@@ -259,18 +261,18 @@ static void last_line(struct hearing *h)
  * bytes has a place of its own in the stream. Where characters were replaced it may be: then it
  * begins where the one before it ended.
  */
-void hearing_message(struct hearing *h, str text, uint64_t end)
+void run_output_message(struct run_output *h, str text, uint64_t end)
 {
 	uint64_t begin = MAX(end - MIN(end, (uint64_t)text.n), h->scan.offset);
 
 	h->tail_n = 0;
 	update_scan_done(&h->scan);
 	update_scan_init(&h->scan, begin, false);
-	hearing_bytes(h, text, begin);
+	run_output_bytes(h, text, begin);
 	last_line(h);
 }
 
-void hearing_end(struct hearing *h)
+void run_output_end(struct run_output *h)
 {
 	last_line(h);
 	tell_updates(h, true);

@@ -19,7 +19,7 @@
 
 enum { HOMES_MAX = 64 * 1024, AT_ONCE = 32, REMOVE_MS = 30 * 60 * 1000, SAID_MAX = 400 };
 
-struct homes {
+struct agent_homes {
 	struct loop *loop;
 	const char *dir;
 	const struct state *(*state)(void *user);
@@ -29,7 +29,7 @@ struct homes {
 	struct job *job;
 };
 
-str homes_name(const struct assignment *as)
+str agent_homes_name(const struct assignment *as)
 {
 	return as->home.n ? as->home : as->id;
 }
@@ -40,13 +40,13 @@ static void find_used(const struct state *s, struct map *used)
 	list_each (it, &s->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		map_put(used, homes_name(as), used);
+		map_put(used, agent_homes_name(as), used);
 	}
 	list_each (it, &s->runs) {
 		const struct run *r = list_entry(it, struct run, link);
 		const struct assignment *as = state_assignment(s, r->assignment_id);
 
-		map_put(used, as ? homes_name(as) : r->assignment_id, used);
+		map_put(used, as ? agent_homes_name(as) : r->assignment_id, used);
 	}
 	for (size_t i = 0; i < s->goals.n; i++)
 		for (size_t k = 0; k < s->goals.p[i]->nodes.n; k++) {
@@ -71,7 +71,8 @@ static bool is_home(const char *path, str name)
 			ulid_valid(str_sub(name, sizeof(PREFIX) - 1, name.n)) && is_folder(path);
 }
 
-static size_t find_over(struct arena *a, const struct homes *h, const char *ret[static AT_ONCE])
+static size_t find_over(struct arena *a, const struct agent_homes *h,
+		const char *ret[static AT_ONCE])
 {
 	const char *dir = path_join(a, h->dir, "home");
 	struct map used;
@@ -96,11 +97,11 @@ static size_t find_over(struct arena *a, const struct homes *h, const char *ret[
 static void removed(void *user, const struct job_result *r)
 {
 	bool ok = !r->timed_out && r->exit.signal == 0 && r->exit.code == 0;
-	struct homes *h = user;
+	struct agent_homes *h = user;
 
 	h->job = NULL;
 	if (ok || h->due)
-		homes_look(h);
+		agent_homes_look(h);
 	if (!ok)
 		log_warn("homes of agents that are over could not be removed: " STR_FMT,
 				STR_ARG(str_sub(str_trim(r->err), 0, SAID_MAX)));
@@ -117,7 +118,7 @@ static void look(void *user)
 			"exec rm -rf -- \"$@\"";
 	const char *argv[4 + AT_ONCE + 1] = { "sh", "-c", script, "sh" };
 	struct job_spec spec = { .proc = PROC_SPEC_INIT, .timeout_ms = REMOVE_MS };
-	struct homes *h = user;
+	struct agent_homes *h = user;
 	struct arena a = ARENA_INIT;
 	struct ov_err err = { 0 };
 
@@ -130,16 +131,16 @@ static void look(void *user)
 	arena_done(&a);
 }
 
-void homes_look(struct homes *h)
+void agent_homes_look(struct agent_homes *h)
 {
 	if (!h->soon)
 		h->soon = loop_defer(h->loop, look, h);
 }
 
-struct homes *homes_new(struct loop *l, const char *dir, const struct state *(*state)(void *user),
-		void *user)
+struct agent_homes *agent_homes_new(struct loop *l, const char *dir,
+		const struct state *(*state)(void *user), void *user)
 {
-	struct homes *h = mem_zalloc(1, sizeof(*h));
+	struct agent_homes *h = mem_zalloc(1, sizeof(*h));
 
 	h->loop = l;
 	h->dir = dir;
@@ -148,7 +149,7 @@ struct homes *homes_new(struct loop *l, const char *dir, const struct state *(*s
 	return h;
 }
 
-struct homes *homes_free(struct homes *h)
+struct agent_homes *agent_homes_free(struct agent_homes *h)
 {
 	if (!h)
 		return NULL;

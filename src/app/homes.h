@@ -10,14 +10,15 @@ struct assignment;
 struct loop;
 struct state;
 
-struct homes;
+struct agent_homes;
 
 /* dir: the store's folder; it and what state() gives must live as long. */
-struct homes *homes_new(struct loop *l, const char *dir, const struct state *(*state)(void *user),
-		void *user);
-struct homes *homes_free(struct homes *h); /* returns NULL; what was begun is done again */
+struct agent_homes *agent_homes_new(struct loop *l, const char *dir,
+		const struct state *(*state)(void *user), void *user);
+struct agent_homes *agent_homes_free(
+		struct agent_homes *h); /* returns NULL; what was begun is done again */
 
 /* Whose home the runs of this assignment have. */
-str homes_name(const struct assignment *as);
+str agent_homes_name(const struct assignment *as);
 /* Something may be over: looks at what there is, in the next round of the loop. */
-void homes_look(struct homes *h);
+void agent_homes_look(struct agent_homes *h);

@@ -154,7 +154,7 @@ static void metric_watch(struct buf *b, const char *dir)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
-	const value *w = watching_view(&a, dir, clock_wall());
+	const value *w = watchdog_view(&a, dir, clock_wall());
 
 	metric(b, "watchdog_up", "gauge", "1 while a watchdog looks after the daemon.",
 			value_bool_at(w, "alive"));

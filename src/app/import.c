@@ -313,7 +313,7 @@ static int import_file(struct op_ctx *cx, const char *file, uint64_t *ret_n, str
 {
 	struct import im = { .section = -1 };
 	const char *path;
-	int r = safe_path(cx->arena, cx->daemon->store_url, &path, err);
+	int r = safe_store_path(cx->arena, cx->daemon->store_url, &path, err);
 
 	if (r == 0)
 		r = map_file(file, &im.doc.text, err);

@@ -132,7 +132,7 @@ static void add_evidence(const struct explain *x, value *evidence, const struct 
 
 	if (d->safe)
 		explain_show(x, evidence, 0, "safe mode: " STR_FMT,
-				STR_ARG(value_str_at(safe_view(x->arena, d->safe), "reason")));
+				STR_ARG(value_str_at(safe_mode_view(x->arena, d->safe), "reason")));
 	if (d->config_problem)
 		explain_show(x, evidence, 0, "no daemon starts with this configuration: %s",
 				d->config_problem);
@@ -195,7 +195,7 @@ value *explain_daemon(struct op_ctx *cx)
 	struct explain x = { a, cx->state, &cx->config->policy, cx->observations, cx->now,
 		op_no_capacity(cx) };
 	struct telling t = { .cx = cx };
-	value *v = value_object(a), *watch = watching_view(a, cx->daemon->dir, cx->now), *failures,
+	value *v = value_object(a), *watch = watchdog_view(a, cx->daemon->dir, cx->now), *failures,
 	      *evidence = value_array(a);
 	struct health h;
 	bool said = last_health(cx, &h);

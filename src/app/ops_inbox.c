@@ -63,9 +63,9 @@ int op_inbox_list(struct op_ctx *cx, const value *params, value **ret, struct ov
 	goal = g ? g->id : STR("");
 	list = value_array(cx->arena);
 	if (cx->daemon->safe)
-		value_push(cx->arena, list, safe_need(cx->arena, cx->daemon->safe));
+		value_push(cx->arena, list, safe_mode_need(cx->arena, cx->daemon->safe));
 	if (!g)
-		watch = watching_need(cx->arena, cx->daemon->dir, cx->now);
+		watch = watchdog_need(cx->arena, cx->daemon->dir, cx->now);
 	if (watch)
 		value_push(cx->arena, list, watch);
 	found = view_inbox(cx->arena, cx->state, goal, cx->now,

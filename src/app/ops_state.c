@@ -132,11 +132,11 @@ int op_status_get(struct op_ctx *cx, const value *params, value **ret, struct ov
 		op_live_usage(cx, one, value_str_at(one, "run"));
 	}
 	value_put(cx->arena, v, "daemon", daemon_view(cx));
-	value_put(cx->arena, v, "watch", watching_view(cx->arena, cx->daemon->dir, cx->now));
-	value_put(cx->arena, v, "safe_mode", safe_view(cx->arena, cx->daemon->safe));
+	value_put(cx->arena, v, "watch", watchdog_view(cx->arena, cx->daemon->dir, cx->now));
+	value_put(cx->arena, v, "safe_mode", safe_mode_view(cx->arena, cx->daemon->safe));
 	if (cx->daemon->safe)
 		value_push(cx->arena, (value *)value_at(s, "needs_you"),
-				safe_need(cx->arena, cx->daemon->safe));
+				safe_mode_need(cx->arena, cx->daemon->safe));
 	for (size_t i = 0; i < s->object.n; i++)
 		value_set(cx->arena, v, s->object.members[i].key, s->object.members[i].value);
 	value_put(cx->arena, v, "conflicts", view_conflicts(cx->arena, cx->state));

@@ -27,8 +27,8 @@ struct walk {
 	VEC(str) keys;
 };
 
-struct patrol {
-	struct patrol_options o;
+struct folder_audit {
+	struct folder_audit_options o;
 	ov_time every;
 	struct loop_source *timer;
 	struct walk last, now;
@@ -40,7 +40,7 @@ struct patrol {
 /* A stray worktree whose content is being kept. */
 struct keeping {
 	struct list link;
-	struct patrol *p;
+	struct folder_audit *p;
 	struct arena arena;
 	str name, ref;
 };
@@ -54,7 +54,7 @@ static bool was_there(const struct walk *w, str key)
 }
 
 /* True when the walk before did not see it. */
-static bool is_news(struct patrol *p, enum patrol_fact fact, str what)
+static bool is_news(struct folder_audit *p, enum patrol_fact fact, str what)
 {
 	str key = arena_printf(&p->now.arena, "%d " STR_FMT, (int)fact, STR_ARG(what));
 
@@ -72,7 +72,7 @@ static void add_fact(struct arena *a, value *facts, enum patrol_fact fact, str w
 	value_push(a, facts, v);
 }
 
-static void send(struct patrol *p, struct arena *a, value *facts)
+static void send(struct folder_audit *p, struct arena *a, value *facts)
 {
 	value *v = value_object(a);
 
@@ -113,7 +113,7 @@ static str what_is_gone(struct arena *a, str path)
 			STR_ARG(path));
 }
 
-static void look_at_worker(struct patrol *p, const struct state *s, const struct worker *w)
+static void look_at_worker(struct folder_audit *p, const struct state *s, const struct worker *w)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -189,7 +189,7 @@ static bool is_plain(str name)
 	return name.n > 0 && name.p[0] != '-';
 }
 
-static void look_at_stray(struct patrol *p, str name)
+static void look_at_stray(struct folder_audit *p, str name)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -215,7 +215,7 @@ static void look_at_stray(struct patrol *p, str name)
 			STR("Keep what was in a worktree that belongs to no worker"), kept, k);
 }
 
-static void look_at_folders(struct patrol *p, const struct state *s)
+static void look_at_folders(struct folder_audit *p, const struct state *s)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -231,7 +231,7 @@ static void look_at_folders(struct patrol *p, const struct state *s)
 			look_at_stray(p, names[i]);
 }
 
-static void look_at_pool(struct patrol *p, const struct state *s)
+static void look_at_pool(struct folder_audit *p, const struct state *s)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -253,7 +253,7 @@ static void look_at_pool(struct patrol *p, const struct state *s)
 									SHOWN_BYTES))));
 }
 
-static void look_at_work(struct patrol *p, const struct state *s)
+static void look_at_work(struct folder_audit *p, const struct state *s)
 {
 	list_each (it, &s->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
@@ -292,7 +292,7 @@ static bool work_is_open(const struct state *s)
 
 static void walk(void *user)
 {
-	struct patrol *p = user;
+	struct folder_audit *p = user;
 	const struct state *s = p->o.state(p->o.user);
 	struct walk before = p->last;
 
@@ -313,9 +313,9 @@ static void walk(void *user)
 	p->arena = (struct arena)ARENA_INIT;
 }
 
-struct patrol *patrol_new(const struct patrol_options *o)
+struct folder_audit *folder_audit_new(const struct folder_audit_options *o)
 {
-	struct patrol *p = mem_zalloc(1, sizeof(*p));
+	struct folder_audit *p = mem_zalloc(1, sizeof(*p));
 
 	p->o = *o;
 	list_init(&p->keeping);
@@ -323,7 +323,7 @@ struct patrol *patrol_new(const struct patrol_options *o)
 	return p;
 }
 
-struct patrol *patrol_free(struct patrol *p)
+struct folder_audit *folder_audit_free(struct folder_audit *p)
 {
 	if (!p)
 		return NULL;
@@ -339,17 +339,18 @@ struct patrol *patrol_free(struct patrol *p)
 	return NULL;
 }
 
-void patrol_set(struct patrol *p, ov_time every)
+void folder_audit_set(struct folder_audit *p, ov_time every)
 {
 	p->every = every;
 }
 
-void patrol_look(struct patrol *p)
+void folder_audit_look(struct folder_audit *p)
 {
 	loop_timer_in(p->timer, GATHER_MS);
 }
 
-void patrol_note(struct patrol *p, enum patrol_fact fact, const struct run *r, str detail)
+void folder_audit_note(struct folder_audit *p, enum patrol_fact fact, const struct run *r,
+		str detail)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -361,14 +362,14 @@ void patrol_note(struct patrol *p, enum patrol_fact fact, const struct run *r, s
 	send(p, &a, facts);
 }
 
-void patrol_published(struct patrol *p, const struct event *const *events, size_t n)
+void folder_audit_published(struct folder_audit *p, const struct event *const *events, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		switch (events[i]->kind) {
 		case EV_RUN_ENDED:
 		case EV_NODE_FAILED:
 		case EV_WORKER_STATUS:
-		case EV_ASSIGNMENT_CREATED: patrol_look(p); return;
+		case EV_ASSIGNMENT_CREATED: folder_audit_look(p); return;
 		default: break;
 		}
 }

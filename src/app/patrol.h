@@ -14,9 +14,9 @@
 struct event;
 struct git;
 struct loop;
-struct patrol;
+struct folder_audit;
 
-struct patrol_options {
+struct folder_audit_options {
 	struct loop *loop;
 	struct git *git;
 	const char *dir; /* the store's folder */
@@ -26,12 +26,13 @@ struct patrol_options {
 	void *user;
 };
 
-struct patrol *patrol_new(const struct patrol_options *o);
-struct patrol *patrol_free(struct patrol *p); /* returns NULL */
+struct folder_audit *folder_audit_new(const struct folder_audit_options *o);
+struct folder_audit *folder_audit_free(struct folder_audit *p); /* returns NULL */
 /* How often it walks while work is under way. */
-void patrol_set(struct patrol *p, ov_time every);
-void patrol_published(struct patrol *p, const struct event *const *events, size_t n);
+void folder_audit_set(struct folder_audit *p, ov_time every);
+void folder_audit_published(struct folder_audit *p, const struct event *const *events, size_t n);
 /* Others saw this about a run; r may be NULL. */
-void patrol_note(struct patrol *p, enum patrol_fact fact, const struct run *r, str detail);
+void folder_audit_note(struct folder_audit *p, enum patrol_fact fact, const struct run *r,
+		str detail);
 /* Everything may have changed: the daemon has just started. */
-void patrol_look(struct patrol *p);
+void folder_audit_look(struct folder_audit *p);

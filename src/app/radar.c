@@ -19,7 +19,7 @@ enum { FRONT = 2 * (OID_MAX + 1) }; /* of a line of the log: "OLD NEW " */
 
 /* A branch that may move: of an assignment, or (without one) the target. */
 struct line {
-	struct radar *r;
+	struct conflict_scan *r;
 	struct list link;
 	str id, worker; /* owned; both empty: the target */
 	struct follow *log;
@@ -29,8 +29,8 @@ struct line {
 	size_t part_n;
 };
 
-struct radar {
-	struct radar_options o;
+struct conflict_scan {
+	struct conflict_scan_options o;
 	struct list lines; /* of branches under way */
 	struct map by_id;  /* the same, by their assignment */
 	struct line target;
@@ -49,7 +49,7 @@ struct radar {
 	struct arena seen_names;
 };
 
-static void look_later(struct radar *r, int64_t ms)
+static void look_later(struct conflict_scan *r, int64_t ms)
 {
 	if (r->on && !r->busy)
 		loop_timer_in(r->timer, ms);
@@ -127,7 +127,7 @@ static void line_close(struct line *l)
 
 static void line_free(struct line *l)
 {
-	struct radar *r = l->r;
+	struct conflict_scan *r = l->r;
 
 	if (r->a == l || r->b == l)
 		r->a = r->b = NULL; /* what git finds is of no interest any more */
@@ -149,7 +149,7 @@ static bool is_flying(const struct assignment *as)
 			!stage_is_accepting(as->stage);
 }
 
-static str worktree_of(struct radar *r, struct arena *a, const struct line *l)
+static str worktree_of(struct conflict_scan *r, struct arena *a, const struct line *l)
 {
 	return arena_printf(a, "%s/worktrees/" STR_FMT, r->o.dir, STR_ARG(l->worker));
 }
@@ -163,7 +163,7 @@ static void line_follow(struct line *l)
 	follow_log(l, path_join(&a, git_agent_dir(&a, worktree_of(l->r, &a, l)), "logs/HEAD"));
 }
 
-static void line_add(struct radar *r, const struct assignment *as)
+static void line_add(struct conflict_scan *r, const struct assignment *as)
 {
 	struct line *l = mem_zalloc(1, sizeof(*l));
 	_cleanup_(arena_done)
@@ -197,7 +197,7 @@ static bool has_stale(const struct state *s)
 	return false;
 }
 
-static void take_stock(struct radar *r)
+static void take_stock(struct conflict_scan *r)
 {
 	const struct state *s = r->o.state(r->o.user);
 
@@ -225,7 +225,7 @@ static str pair_key(struct arena *a, const struct line *x, const struct line *y)
 	return arena_printf(a, "%s %s", x->head, y->head);
 }
 
-static bool is_new(struct radar *r, const struct line *x, const struct line *y)
+static bool is_new(struct conflict_scan *r, const struct line *x, const struct line *y)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -234,7 +234,7 @@ static bool is_new(struct radar *r, const struct line *x, const struct line *y)
 }
 
 /* The next pair that was not looked at as it is now. */
-static bool find_pair(struct radar *r)
+static bool find_pair(struct conflict_scan *r)
 {
 	list_each (it, &r->lines) {
 		r->a = list_entry(it, struct line, link);
@@ -253,7 +253,7 @@ static bool find_pair(struct radar *r)
 	return false;
 }
 
-static bool is_foreseen(struct radar *r, str a, str b)
+static bool is_foreseen(struct conflict_scan *r, str a, str b)
 {
 	bool swap = b.n && str_cmp(a, b) > 0;
 
@@ -261,7 +261,7 @@ static bool is_foreseen(struct radar *r, str a, str b)
 }
 
 /* That there is none is news only where one was foreseen. */
-static void note(struct radar *r, str files)
+static void note(struct conflict_scan *r, str files)
 {
 	struct arena *a = &r->arena;
 	value *v, *list;
@@ -280,11 +280,11 @@ static void note(struct radar *r, str files)
 	value_push(a, r->pairs, v);
 }
 
-static void look(struct radar *r);
+static void look(struct conflict_scan *r);
 
 static void predicted(void *user, int got, const struct git_result *res, const struct ov_err *err)
 {
-	struct radar *r = user;
+	struct conflict_scan *r = user;
 
 	(void)err;
 	r->busy = false;
@@ -297,7 +297,7 @@ static void predicted(void *user, int got, const struct git_result *res, const s
 /* What cannot be taken over cannot be compared either, and git says so then. */
 static void took(void *user, int got, const struct git_result *res, const struct ov_err *err)
 {
-	struct radar *r = user;
+	struct conflict_scan *r = user;
 
 	(void)got;
 	(void)res;
@@ -310,7 +310,7 @@ static void took(void *user, int got, const struct git_result *res, const struct
 }
 
 /* One of the two is only in its agent's git folder: it is fetched first. */
-static bool takes(struct radar *r)
+static bool takes(struct conflict_scan *r)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -325,14 +325,14 @@ static bool takes(struct radar *r)
 	return true;
 }
 
-static void begin_round(struct radar *r)
+static void begin_round(struct conflict_scan *r)
 {
 	arena_reset(&r->arena);
 	r->pairs = value_array(&r->arena);
 	r->looked = 0;
 }
 
-static void end_round(struct radar *r, bool more)
+static void end_round(struct conflict_scan *r, bool more)
 {
 	value *v = value_object(&r->arena);
 
@@ -344,7 +344,7 @@ static void end_round(struct radar *r, bool more)
 		look_later(r, PAUSE_MS);
 }
 
-static void look(struct radar *r)
+static void look(struct conflict_scan *r)
 {
 	if (r->seen.n > SEEN_MAX) {
 		map_done(&r->seen);
@@ -352,7 +352,7 @@ static void look(struct radar *r)
 		arena_reset(&r->seen_names);
 	}
 	while (r->on && find_pair(r)) {
-		if (r->looked >= RADAR_ROUND) {
+		if (r->looked >= CONFLICT_SCAN_ROUND) {
 			end_round(r, true);
 			return;
 		}
@@ -373,7 +373,7 @@ static void look(struct radar *r)
 
 static void timer_fired(void *user)
 {
-	struct radar *r = user;
+	struct conflict_scan *r = user;
 
 	loop_timer_off(r->timer);
 	if (!r->busy)
@@ -382,9 +382,9 @@ static void timer_fired(void *user)
 
 /* ---- life ---- */
 
-struct radar *radar_new(const struct radar_options *o)
+struct conflict_scan *conflict_scan_new(const struct conflict_scan_options *o)
 {
-	struct radar *r = mem_zalloc(1, sizeof(*r));
+	struct conflict_scan *r = mem_zalloc(1, sizeof(*r));
 
 	r->o = *o;
 	list_init(&r->lines);
@@ -397,7 +397,7 @@ struct radar *radar_new(const struct radar_options *o)
 	return r;
 }
 
-static void forget(struct radar *r)
+static void forget(struct conflict_scan *r)
 {
 	list_each (it, &r->lines)
 		line_free(list_entry(it, struct line, link));
@@ -405,7 +405,7 @@ static void forget(struct radar *r)
 	r->target.head[0] = '\0';
 }
 
-struct radar *radar_free(struct radar *r)
+struct conflict_scan *conflict_scan_free(struct conflict_scan *r)
 {
 	if (!r)
 		return NULL;
@@ -421,7 +421,7 @@ struct radar *radar_free(struct radar *r)
 	return NULL;
 }
 
-void radar_set(struct radar *r, bool on, str target)
+void conflict_scan_set(struct conflict_scan *r, bool on, str target)
 {
 	if (on == r->on && str_eq(target, r->target_name))
 		return;
@@ -430,7 +430,7 @@ void radar_set(struct radar *r, bool on, str target)
 	owned_set(&r->target_name, target);
 }
 
-void radar_look(struct radar *r)
+void conflict_scan_look(struct conflict_scan *r)
 {
 	if (r->on)
 		take_stock(r);
@@ -445,7 +445,7 @@ static void line_harvested(struct line *l, str head)
 	line_follow(l);
 }
 
-void radar_published(struct radar *r, const struct event *const *events, size_t n)
+void conflict_scan_published(struct conflict_scan *r, const struct event *const *events, size_t n)
 {
 	bool changed = false;
 

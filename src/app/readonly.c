@@ -89,12 +89,12 @@ static bool is_about_config(str method)
 static int open_store(const struct op_daemon *self, const struct op *op, struct safe_store *ret,
 		struct ov_err *err)
 {
-	int r = safe_open(self->store_url, rand_u64(), ret, err);
+	int r = safe_store_open(self->store_url, rand_u64(), ret, err);
 
 	if (r != OV_ENOTFOUND)
 		return r;
 	if (is_about_config(str_from(op->name)))
-		return safe_open("mem:", rand_u64(), ret, err);
+		return safe_store_open("mem:", rand_u64(), ret, err);
 	ov_next(err, "overseer up");
 	return r;
 }
@@ -132,7 +132,7 @@ static int answer(struct arena *a, const struct readonly_options *o, const struc
 		r = op_handler(op)(&cx, req->params, ret, err);
 	if (r == 0)
 		*ret = value_copy(a, *ret);
-	safe_done(&s);
+	safe_store_done(&s);
 	config_free(config);
 	return r;
 }

@@ -137,9 +137,9 @@ static int rebuild(struct doctor *d, struct source *src, value **ret, struct ov_
 	/* From here on nobody of us has the damaged file open: copying closes what it opens. */
 	store_close(src->store);
 	src->store = NULL;
-	safe_done(&d->s);
+	safe_store_done(&d->s);
 	if (r == 0)
-		r = safe_copy_aside(d->a, d->store_path, &copy, err);
+		r = safe_store_copy_aside(d->a, d->store_path, &copy, err);
 	/*
 	 * The write-ahead log goes before the file is replaced: stopped in between, the old file must
 	 * not lack what only the log had. Of a log that cannot be read nothing was taken over either.

@@ -227,7 +227,7 @@ static int ask_store(struct rescues *r, struct ov_err *err)
 	struct rescue_owners *owners = rescue_owners_new(rand_u64());
 	int got;
 
-	got = safe_open(cx->daemon->store_url, rand_u64(), &s, err);
+	got = safe_store_open(cx->daemon->store_url, rand_u64(), &s, err);
 	if (got == 0)
 		got = learn_owners(s.store, s.state->seq, owners, err);
 	for (size_t i = 0; got == 0 && i < r->n; i++)
@@ -237,7 +237,7 @@ static int ask_store(struct rescues *r, struct ov_err *err)
 		got = mark_needed(r, s.state, err);
 	if (got == 0 && s.safe.on)
 		got = ov_fail(err, OV_ESTATE, "the store is damaged: %s", s.safe.reason);
-	safe_done(&s);
+	safe_store_done(&s);
 	rescue_owners_free(owners);
 	return got;
 }

@@ -14,7 +14,7 @@
 
 enum { DIR_MAX = 100000 };
 
-void safe_done(struct safe_store *s)
+void safe_store_done(struct safe_store *s)
 {
 	state_free(s->state);
 	store_close(s->store);
@@ -34,7 +34,7 @@ static int salvage(const char *url, uint64_t hash_seed, int r, const struct ov_e
 		return r;
 	if (store_head(s.store, &head, hash, NULL) < 0 ||
 			(store_damage(s.store).n == 0 && r != OV_EINVALID)) {
-		safe_done(&s);
+		safe_store_done(&s);
 		return r;
 	}
 	(void)fold_prefix(s.store, hash_seed, head, &s.state, &s.snapshot, &why);
@@ -51,7 +51,7 @@ static int salvage(const char *url, uint64_t hash_seed, int r, const struct ov_e
 	return 0;
 }
 
-int safe_open(const char *url, uint64_t hash_seed, struct safe_store *ret, struct ov_err *err)
+int safe_store_open(const char *url, uint64_t hash_seed, struct safe_store *ret, struct ov_err *err)
 {
 	struct safe_store s = { 0 };
 	struct ov_err why = { 0 };
@@ -69,7 +69,7 @@ int safe_open(const char *url, uint64_t hash_seed, struct safe_store *ret, struc
 		return 0;
 	}
 	ret->newer = s.newer;
-	safe_done(&s);
+	safe_store_done(&s);
 	if (r == OV_EIO || r == OV_EINVALID)
 		r = salvage(url, hash_seed, r, &why, ret);
 	if (r < 0 && err)
@@ -77,13 +77,13 @@ int safe_open(const char *url, uint64_t hash_seed, struct safe_store *ret, struc
 	return r;
 }
 
-int safe_open_damaged(const char *url, uint64_t hash_seed, const struct ov_err *why,
+int safe_store_open_damaged(const char *url, uint64_t hash_seed, const struct ov_err *why,
 		struct safe_store *ret)
 {
 	return salvage(url, hash_seed, OV_EINVALID, why, ret);
 }
 
-int safe_path(struct arena *a, const char *url, const char **ret, struct ov_err *err)
+int safe_store_path(struct arena *a, const char *url, const char **ret, struct ov_err *err)
 {
 	if (!str_starts(str_from(url), STR("sqlite:")))
 		return ov_fail(err, OV_ESTATE, "the store %s is not a file", url);
@@ -91,7 +91,7 @@ int safe_path(struct arena *a, const char *url, const char **ret, struct ov_err 
 	return 0;
 }
 
-str safe_stamp(struct arena *a, ov_time t)
+str safe_store_stamp(struct arena *a, ov_time t)
 {
 	str text = time_format(a, t);
 	char *out = arena_alloc(a, text.n + 1);
@@ -158,7 +158,7 @@ static int copy_parts(struct arena *a, const char *path, const char *copy, struc
 	return r < 0 ? r : copy_database(a, path, copy, err);
 }
 
-int safe_beside(struct arena *a, const char *path, const char *sort, const char ***ret,
+int safe_store_beside(struct arena *a, const char *path, const char *sort, const char ***ret,
 		size_t *ret_n, struct ov_err *err)
 {
 	const char *dir, **files;
@@ -182,7 +182,7 @@ int safe_beside(struct arena *a, const char *path, const char *sort, const char 
 	return 0;
 }
 
-const char *safe_beside_new(struct arena *a, const char *path, const char *sort, ov_time now)
+const char *safe_store_beside_new(struct arena *a, const char *path, const char *sort, ov_time now)
 {
 	const char *dir;
 	str stem;
@@ -190,14 +190,14 @@ const char *safe_beside_new(struct arena *a, const char *path, const char *sort,
 	split_path(a, path, &dir, &stem);
 	return arena_cstr(a,
 			arena_printf(a, "%s" STR_FMT ".%s-" STR_FMT ".db", dir, STR_ARG(stem), sort,
-					STR_ARG(safe_stamp(a, now))));
+					STR_ARG(safe_store_stamp(a, now))));
 }
 
-int safe_copy_aside(struct arena *a, const char *path, const char **ret, struct ov_err *err)
+int safe_store_copy_aside(struct arena *a, const char *path, const char **ret, struct ov_err *err)
 {
 	const char **copies, *copy;
 	size_t n;
-	int r = safe_beside(a, path, "corrupt", &copies, &n, err);
+	int r = safe_store_beside(a, path, "corrupt", &copies, &n, err);
 
 	if (r < 0)
 		return r;
@@ -211,14 +211,14 @@ int safe_copy_aside(struct arena *a, const char *path, const char **ret, struct 
 				n, path);
 		return ov_next(err, "move some of them elsewhere, %s for example", copies[0]);
 	}
-	copy = safe_beside_new(a, path, "corrupt", clock_wall());
+	copy = safe_store_beside_new(a, path, "corrupt", clock_wall());
 	r = copy_parts(a, path, copy, err);
 	if (r == 0)
 		*ret = copy;
 	return r;
 }
 
-void safe_refusal(const struct safe_mode *s, struct ov_err *ret)
+void safe_mode_refusal(const struct safe_mode *s, struct ov_err *ret)
 {
 	ov_fail(ret, OV_EUNAVAILABLE,
 			"safe mode: the store is damaged, so nothing is written or started; it is "
@@ -228,7 +228,7 @@ void safe_refusal(const struct safe_mode *s, struct ov_err *ret)
 	ov_next(ret, "overseer doctor     then     overseer down && overseer doctor --rebuild");
 }
 
-value *safe_view(struct arena *a, const struct safe_mode *s)
+value *safe_mode_view(struct arena *a, const struct safe_mode *s)
 {
 	value *v = value_object(a);
 
@@ -241,7 +241,7 @@ value *safe_view(struct arena *a, const struct safe_mode *s)
 	return v;
 }
 
-value *safe_need(struct arena *a, const struct safe_mode *s)
+value *safe_mode_need(struct arena *a, const struct safe_mode *s)
 {
 	value *v = value_object(a);
 

@@ -19,7 +19,7 @@ struct safe_mode {
 	char copy[4096];   /* where the files were kept, or empty */
 };
 
-/* A store opened for reading, and its state. Release with safe_done. */
+/* A store opened for reading, and its state. Release with safe_store_done. */
 struct safe_store {
 	struct store *store;
 	struct state *state;
@@ -33,30 +33,31 @@ struct safe_store {
  * Opens for reading and folds. Damage is no failure: ret->safe.on then, and the rest is what can be
  * verified. OV_ENOTFOUND, OV_ESTATE (another version's) and OV_EIO (not reachable) are.
  */
-int safe_open(const char *url, uint64_t hash_seed, struct safe_store *ret, struct ov_err *err);
-/* As safe_open, of one that was opened and yet is damaged in a place that is only used for writing. */
-int safe_open_damaged(const char *url, uint64_t hash_seed, const struct ov_err *why,
+int safe_store_open(const char *url, uint64_t hash_seed, struct safe_store *ret,
+		struct ov_err *err);
+/* As safe_store_open, of one that was opened and yet is damaged in a place that is only used for writing. */
+int safe_store_open_damaged(const char *url, uint64_t hash_seed, const struct ov_err *why,
 		struct safe_store *ret);
-void safe_done(struct safe_store *s);
+void safe_store_done(struct safe_store *s);
 
 /* The database's path of a URL; OV_ESTATE when the store is not a file of SQLite's. */
-int safe_path(struct arena *a, const char *url, const char **ret, struct ov_err *err);
+int safe_store_path(struct arena *a, const char *url, const char **ret, struct ov_err *err);
 /*
  * Copies the files of a damaged store, archive included, beside it ("store.corrupt-TIME.db"), unless that was done
  * before. Call without an open connection to it. *ret is the copy's path in the arena; OV_ELIMIT
  * when there are too many already.
  */
-int safe_copy_aside(struct arena *a, const char *path, const char **ret, struct ov_err *err);
+int safe_store_copy_aside(struct arena *a, const char *path, const char **ret, struct ov_err *err);
 /* The store's files of this sort that lie beside it, as "store.SORT-TIME.db": paths, oldest first. */
-int safe_beside(struct arena *a, const char *path, const char *sort, const char ***ret,
+int safe_store_beside(struct arena *a, const char *path, const char *sort, const char ***ret,
 		size_t *ret_n, struct ov_err *err);
 /* The name of a new one. */
-const char *safe_beside_new(struct arena *a, const char *path, const char *sort, ov_time now);
+const char *safe_store_beside_new(struct arena *a, const char *path, const char *sort, ov_time now);
 /* "20261115T014235123Z", for names of files. */
-str safe_stamp(struct arena *a, ov_time t);
+str safe_store_stamp(struct arena *a, ov_time t);
 /* Why nothing is written now. */
-void safe_refusal(const struct safe_mode *s, struct ov_err *ret);
+void safe_mode_refusal(const struct safe_mode *s, struct ov_err *ret);
 /* {reason, since, last_seq, copy}, or null. */
-value *safe_view(struct arena *a, const struct safe_mode *s);
+value *safe_mode_view(struct arena *a, const struct safe_mode *s);
 /* As an entry of what needs a person. */
-value *safe_need(struct arena *a, const struct safe_mode *s);
+value *safe_mode_need(struct arena *a, const struct safe_mode *s);

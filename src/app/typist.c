@@ -29,8 +29,8 @@ enum {
 /* What the timer is for. */
 enum step { STEP_LATE, STEP_PASTE, STEP_SUBMIT, STEP_CONFIRM, STEP_DONE };
 
-struct typist {
-	struct typist_options o;
+struct tmux_input {
+	struct tmux_input_options o;
 	struct arena strings;
 	struct loop_source *timer;
 	enum step step;
@@ -62,15 +62,15 @@ static int64_t read_typed(const char *dir)
 	return MAX(n, 0);
 }
 
-static void next(struct typist *t, enum step step, int64_t ms)
+static void next(struct tmux_input *t, enum step step, int64_t ms)
 {
 	t->step = step;
 	loop_timer_in(t->timer, ms);
 }
 
-struct typist *typist_new(const struct typist_options *o)
+struct tmux_input *tmux_input_new(const struct tmux_input_options *o)
 {
-	struct typist *t = mem_zalloc(1, sizeof(*t));
+	struct tmux_input *t = mem_zalloc(1, sizeof(*t));
 
 	t->o = *o;
 	t->o.session = arena_str(&t->strings, o->session);
@@ -85,7 +85,7 @@ struct typist *typist_new(const struct typist_options *o)
 	return t;
 }
 
-void typist_free(struct typist *t)
+void tmux_input_free(struct tmux_input *t)
 {
 	if (!t)
 		return;
@@ -96,13 +96,13 @@ void typist_free(struct typist *t)
 	mem_free(t);
 }
 
-void typist_ready(struct typist *t)
+void tmux_input_ready(struct tmux_input *t)
 {
 	if (t && t->step == STEP_LATE)
 		next(t, STEP_PASTE, SETTLE_MS);
 }
 
-void typist_taken(struct typist *t)
+void tmux_input_taken(struct tmux_input *t)
 {
 	if (!t)
 		return;
@@ -110,7 +110,7 @@ void typist_taken(struct typist *t)
 	loop_timer_off(t->timer);
 }
 
-void typist_asks(struct typist *t, bool asks)
+void tmux_input_asks(struct tmux_input *t, bool asks)
 {
 	if (!t)
 		return;
@@ -121,20 +121,20 @@ void typist_asks(struct typist *t, bool asks)
 	}
 }
 
-bool typist_is_done(const struct typist *t)
+bool tmux_input_is_done(const struct tmux_input *t)
 {
 	return !t || t->step == STEP_DONE;
 }
 
 /* ---- the question about the folder ---- */
 
-static bool may_answer(const struct typist *t)
+static bool may_answer(const struct tmux_input *t)
 {
 	return t->o.trust_answer && t->o.may_trust && t->step == STEP_LATE &&
 			t->answer_keys < ANSWER_KEYS && t->answer_enters < PRESSES;
 }
 
-static void look_in(struct typist *t, int64_t ms)
+static void look_in(struct tmux_input *t, int64_t ms)
 {
 	t->looks = may_answer(t);
 	t->again = false;
@@ -142,7 +142,7 @@ static void look_in(struct typist *t, int64_t ms)
 		loop_timer_in(t->look_timer, ms);
 }
 
-void typist_drawn(struct typist *t)
+void tmux_input_drawn(struct tmux_input *t)
 {
 	if (!t)
 		return;
@@ -153,7 +153,7 @@ void typist_drawn(struct typist *t)
 }
 
 /* The line of the answer, without what is before and after; empty: it is not offered. */
-static str answer_line(const struct typist *t, str screen)
+static str answer_line(const struct tmux_input *t, str screen)
 {
 	str line;
 
@@ -166,7 +166,7 @@ static str answer_line(const struct typist *t, str screen)
 /* A key that is pressed once more would answer what comes next: Enter gets time to be taken. */
 static void on_answer_key(void *user, int r, str text, const struct ov_err *err)
 {
-	struct typist *t = user;
+	struct tmux_input *t = user;
 
 	(void)r, (void)text, (void)err;
 	look_in(t, t->answer_enters ? AGAIN_MS << t->answer_enters : SETTLE_MS);
@@ -176,7 +176,7 @@ static void on_answer_key(void *user, int r, str text, const struct ov_err *err)
  * An agent that has much to do shows late what a key did. Pressed again it would take back what it did, as
  * after the last answer comes the first one: it gets a quarter of a minute, and is lost then.
  */
-static bool is_awaited(struct typist *t, str screen)
+static bool is_awaited(struct tmux_input *t, str screen)
 {
 	uint64_t seen = str_hash(screen, 1);
 
@@ -192,7 +192,7 @@ static bool is_awaited(struct typist *t, str screen)
 /* One key after the other, each only by what the screen shows then. */
 static void on_question(void *user, int r, str text, const struct ov_err *err)
 {
-	struct typist *t = user;
+	struct tmux_input *t = user;
 	str line = r == 0 ? answer_line(t, text) : (str){ 0 };
 	bool chosen = str_starts(line, STR(CHOSEN));
 
@@ -214,7 +214,7 @@ static void on_question(void *user, int r, str text, const struct ov_err *err)
 
 static void on_look(void *user)
 {
-	struct typist *t = user;
+	struct tmux_input *t = user;
 
 	t->again = false;
 	t->o.look(t->o.user);
@@ -224,13 +224,13 @@ static void on_look(void *user)
 
 /* ---- the steps ---- */
 
-static int64_t since_paste_ms(const struct typist *t)
+static int64_t since_paste_ms(const struct tmux_input *t)
 {
 	return (int64_t)((loop_mono_us(t->o.loop) - t->pasted_us) / 1000);
 }
 
 /* Until the key is pressed again, or the time is up. */
-static void wait_on(struct typist *t)
+static void wait_on(struct tmux_input *t)
 {
 	int64_t left = MAX(t->o.confirm_ms - since_paste_ms(t), (int64_t)0);
 	int64_t again = AGAIN_MS << MIN(t->presses, PRESSES);
@@ -244,7 +244,7 @@ static void wait_on(struct typist *t)
 /* A session that is gone took its run along, which is told elsewhere; otherwise time tells. */
 static void on_pressed(void *user, int r, str text, const struct ov_err *err)
 {
-	struct typist *t = user;
+	struct tmux_input *t = user;
 
 	(void)r, (void)text, (void)err;
 	t->busy = false;
@@ -252,7 +252,7 @@ static void on_pressed(void *user, int r, str text, const struct ov_err *err)
 		wait_on(t);
 }
 
-static void press_enter(struct typist *t)
+static void press_enter(struct tmux_input *t)
 {
 	t->presses++;
 	t->busy = true;
@@ -260,7 +260,7 @@ static void press_enter(struct typist *t)
 }
 
 /* Does the screen show what we pasted, or what agents show instead of a long text? */
-static bool is_shown(const struct typist *t, str screen)
+static bool is_shown(const struct tmux_input *t, str screen)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -274,7 +274,7 @@ static bool is_shown(const struct typist *t, str screen)
 
 static void on_screen_to_submit(void *user, int r, str text, const struct ov_err *err)
 {
-	struct typist *t = user;
+	struct tmux_input *t = user;
 
 	(void)err;
 	t->busy = false;
@@ -288,7 +288,7 @@ static void on_screen_to_submit(void *user, int r, str text, const struct ov_err
 	wait_on(t);
 }
 
-static void submit(struct typist *t)
+static void submit(struct tmux_input *t)
 {
 	if (!t->o.input_mark) {
 		press_enter(t);
@@ -300,7 +300,7 @@ static void submit(struct typist *t)
 
 static void on_pasted(void *user, int r, str text, const struct ov_err *err)
 {
-	struct typist *t = user;
+	struct tmux_input *t = user;
 
 	(void)text, (void)err;
 	t->busy = false;
@@ -313,13 +313,13 @@ static void on_pasted(void *user, int r, str text, const struct ov_err *err)
 		next(t, STEP_SUBMIT, SUBMIT_MS);
 }
 
-static void give_up(struct typist *t, const char *why)
+static void give_up(struct tmux_input *t, const char *why)
 {
 	t->step = STEP_DONE;
 	t->o.failed(t->o.user, why);
 }
 
-static void never_confirmed(struct typist *t)
+static void never_confirmed(struct tmux_input *t)
 {
 	char why[160];
 
@@ -330,7 +330,7 @@ static void never_confirmed(struct typist *t)
 }
 
 /* Said before it is done: whoever comes after us looks before it pastes again. */
-static void paste(struct typist *t)
+static void paste(struct tmux_input *t)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -349,7 +349,7 @@ static void paste(struct typist *t)
 }
 
 /* The line of its input has the mark, and no number of an answer after it. */
-static bool takes_input(const struct typist *t, str screen)
+static bool takes_input(const struct tmux_input *t, str screen)
 {
 	str mark = str_from(t->o.input_mark ? t->o.input_mark : ""), line;
 
@@ -364,7 +364,7 @@ static bool takes_input(const struct typist *t, str screen)
 
 static void on_screen(void *user, int r, str text, const struct ov_err *err)
 {
-	struct typist *t = user;
+	struct tmux_input *t = user;
 	bool shown;
 
 	(void)err;
@@ -392,7 +392,7 @@ static void on_screen(void *user, int r, str text, const struct ov_err *err)
 	}
 }
 
-static void confirm(struct typist *t)
+static void confirm(struct tmux_input *t)
 {
 	t->busy = true;
 	tmux_capture(t->o.tmux, t->o.session, 0, on_screen, t);
@@ -401,7 +401,7 @@ static void confirm(struct typist *t)
 /* Its screen tells what a person is told, and nothing else follows from it. */
 static void on_late_screen(void *user, int r, str text, const struct ov_err *err)
 {
-	struct typist *t = user;
+	struct tmux_input *t = user;
 
 	(void)err;
 	if (t->step == STEP_LATE)
@@ -410,7 +410,7 @@ static void on_late_screen(void *user, int r, str text, const struct ov_err *err
 
 static void on_timer(void *user)
 {
-	struct typist *t = user;
+	struct tmux_input *t = user;
 
 	if (t->busy)
 		return;

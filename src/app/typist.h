@@ -11,9 +11,9 @@
 
 struct loop;
 struct tmux;
-struct typist;
+struct tmux_input;
 
-struct typist_options {
+struct tmux_input_options {
 	struct loop *loop;
 	struct tmux *tmux;
 	str session;     /* of tmux */
@@ -33,12 +33,13 @@ struct typist_options {
 	void *user;
 };
 
-struct typist *typist_new(const struct typist_options *o);
-void typist_free(struct typist *t); /* NULL allowed */
+struct tmux_input *tmux_input_new(const struct tmux_input_options *o);
+void tmux_input_free(struct tmux_input *t); /* NULL allowed */
 /* What the agent says; each may come again, and all of them with NULL. */
-void typist_ready(struct typist *t);
-void typist_taken(struct typist *t);
-void typist_drawn(struct typist *t);           /* its screen has changed */
-void typist_asks(struct typist *t, bool asks); /* it waits for a person, or does so no longer */
+void tmux_input_ready(struct tmux_input *t);
+void tmux_input_taken(struct tmux_input *t);
+void tmux_input_drawn(struct tmux_input *t); /* its screen has changed */
+void tmux_input_asks(struct tmux_input *t,
+		bool asks); /* it waits for a person, or does so no longer */
 /* Has it been taken? True without a typist. */
-bool typist_is_done(const struct typist *t);
+bool tmux_input_is_done(const struct tmux_input *t);

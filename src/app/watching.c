@@ -16,7 +16,7 @@
 #include "sys/file/file.h"
 #include "sys/loop/loop.h"
 
-struct watching {
+struct watchdog {
 	struct arena arena; /* paths */
 	struct loop *loop;
 	struct engine *engine;
@@ -31,7 +31,7 @@ struct watching {
 	value *list;
 };
 
-static void flush(struct watching *w)
+static void flush(struct watchdog *w)
 {
 	value *params;
 
@@ -46,7 +46,7 @@ static void flush(struct watching *w)
 
 static void take(void *user, const struct act *x)
 {
-	struct watching *w = user;
+	struct watchdog *w = user;
 	struct arena *a = &w->batch;
 	value *v;
 
@@ -67,14 +67,14 @@ static void take(void *user, const struct act *x)
 		flush(w);
 }
 
-static void tell_bad(struct watching *w, size_t bad)
+static void tell_bad(struct watchdog *w, size_t bad)
 {
 	if (bad && !w->told)
 		log_warn("%s: %zu lines are none of a watchdog's, and were left out", w->path, bad);
 	w->told |= bad > 0;
 }
 
-static void read_new(struct watching *w)
+static void read_new(struct watchdog *w)
 {
 	acts_read(&w->acts, take, w);
 	flush(w);
@@ -91,7 +91,7 @@ static void file_changed(void *user, uint32_t mask, const char *name)
  * Everything that is there is read anew, and known acts are passed over: the file may have been put
  * aside more than once since we looked.
  */
-static void begin(struct watching *w)
+static void begin(struct watchdog *w)
 {
 	w->file = loop_source_free(w->file);
 	acts_close(&w->acts);
@@ -106,7 +106,7 @@ static void begin(struct watching *w)
 
 static void folder_changed(void *user, uint32_t mask, const char *name)
 {
-	struct watching *w = user;
+	struct watchdog *w = user;
 
 	if (!(mask & IN_Q_OVERFLOW) && !(name && strcmp(name, w->name) == 0))
 		return;
@@ -115,7 +115,7 @@ static void folder_changed(void *user, uint32_t mask, const char *name)
 		begin(w);
 }
 
-static void watch_folder(struct watching *w)
+static void watch_folder(struct watchdog *w)
 {
 	static const uint32_t changes = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
 	const char *folder = arena_cstr(&w->arena, (str){ w->path, (size_t)(w->name - w->path) });
@@ -129,9 +129,9 @@ static void watch_folder(struct watching *w)
 		log_warn("what the watchdog does is read at the next start only: %s", err.msg);
 }
 
-struct watching *watching_open(struct loop *l, const char *dir, struct engine *e)
+struct watchdog *watchdog_open(struct loop *l, const char *dir, struct engine *e)
 {
-	struct watching *w = mem_zalloc(1, sizeof(*w));
+	struct watchdog *w = mem_zalloc(1, sizeof(*w));
 
 	w->acts = (struct acts)ACTS_INIT;
 	w->loop = l;
@@ -144,7 +144,7 @@ struct watching *watching_open(struct loop *l, const char *dir, struct engine *e
 	return w;
 }
 
-void watching_close(struct watching *w)
+void watchdog_close(struct watchdog *w)
 {
 	if (!w)
 		return;

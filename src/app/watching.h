@@ -10,14 +10,14 @@
 
 struct loop;
 struct engine;
-struct watching;
+struct watchdog;
 
 /*
  * Reports what is there already. What comes later cannot be had when there is no inotify: that is
  * said in the log, and no reason not to work. Loop and engine must outlive it.
  */
-struct watching *watching_open(struct loop *l, const char *dir, struct engine *e);
-void watching_close(struct watching *w); /* NULL allowed */
+struct watchdog *watchdog_open(struct loop *l, const char *dir, struct engine *e);
+void watchdog_close(struct watchdog *w); /* NULL allowed */
 
 /*
  * As in status.get: null when there never was one, else state (running, remediating, stopped, gone:
@@ -25,6 +25,6 @@ void watching_close(struct watching *w); /* NULL allowed */
  * daemon_pid, daemon_uptime_ms, remediation, restarts_24h, reason, manual_file (which keeps the next
  * one from starting), last (oldest first).
  */
-value *watching_view(struct arena *a, const char *dir, ov_time now);
+value *watchdog_view(struct arena *a, const char *dir, ov_time now);
 /* An entry of the inbox, as of an escalation, while one has given up; else NULL. */
-value *watching_need(struct arena *a, const char *dir, ov_time now);
+value *watchdog_need(struct arena *a, const char *dir, ov_time now);

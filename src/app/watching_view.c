@@ -119,7 +119,7 @@ static const value *read_doc(struct arena *a, const char *dir)
 	return r == 0 && doc->kind == V_OBJECT ? doc : value_object(a);
 }
 
-value *watching_view(struct arena *a, const char *dir, ov_time now)
+value *watchdog_view(struct arena *a, const char *dir, ov_time now)
 {
 	const value *doc = read_doc(a, dir);
 	struct identity id = { 0 };
@@ -156,9 +156,9 @@ static bool gave_up(const value *watch)
 					act_kind_name(ACT_GAVE_UP));
 }
 
-value *watching_need(struct arena *a, const char *dir, ov_time now)
+value *watchdog_need(struct arena *a, const char *dir, ov_time now)
 {
-	const value *watch = watching_view(a, dir, now);
+	const value *watch = watchdog_view(a, dir, now);
 	str manual = value_str_at(watch, "manual_file");
 	ov_time since = now;
 	value *v;

@@ -31,7 +31,7 @@ struct exec_run {
 	str fingerprint; /* owned */
 	bool looking, session_told;
 	bool freezing, unfreezable; /* it was asked to hold still, or not to; it cannot */
-	struct hearing hearing;
+	struct run_output run_output;
 	struct silence_book silences;
 	int64_t own_ms, tool_ms,
 			idle_permille; /* of a structured one: used when it was looked at last */

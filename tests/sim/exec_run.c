@@ -18,7 +18,7 @@ enum { ADOPT_AGAIN_MS = 5000, ANSWER_MS = 30 * 1000 };
 
 static void run_drop(struct exec_run *er)
 {
-	hearing_done(&er->hearing);
+	run_output_done(&er->run_output);
 	record_set_str(&er->id, STR(""));
 	record_set_str(&er->worktree, STR(""));
 	record_set_str(&er->fingerprint, STR(""));
@@ -85,7 +85,7 @@ static void hear(struct exec_run *er, const struct sim_run *r)
 	hear_usage(er, r);
 	hear_session(er, r);
 	if (bytes.n)
-		hearing_bytes(&er->hearing, bytes, er->offset);
+		run_output_bytes(&er->run_output, bytes, er->offset);
 	er->offset = output.n;
 }
 
@@ -117,7 +117,7 @@ static void heard_output(struct sim *s, int life, str run_id)
 		exec_silence_heard(er, r);
 		hear_waiting(er, r);
 		if (waited != (er->seen.waiting_for.n > 0) ||
-				hearing_is_awaited(x->d->engine, er->id))
+				run_output_is_awaited(x->d->engine, er->id))
 			tape_call(x->d->tape, x->d->engine, TAPE_TOUCH);
 	}
 	hear(er, r);
@@ -209,7 +209,7 @@ static void heard_end(struct sim *s, int life, str run_id)
 		machine_used(r, &end.tokens, &end.cost_microusd);
 	if (er) {
 		hear(er, r);
-		hearing_end(&er->hearing);
+		run_output_end(&er->run_output);
 		sends_end(x, run_id);
 	}
 	report_end(x, run_id, &end, machine_output(r));
@@ -220,19 +220,19 @@ static void heard_end(struct sim *s, int life, str run_id)
 	run_drop(er);
 }
 
-static const struct exec_run *of_hearing(const struct hearing *h)
+static const struct exec_run *of_hearing(const struct run_output *h)
 {
-	return (const struct exec_run *)((const char *)h - offsetof(struct exec_run, hearing));
+	return (const struct exec_run *)((const char *)h - offsetof(struct exec_run, run_output));
 }
 
-static void tell(struct hearing *h, str command, const value *params)
+static void tell(struct run_output *h, str command, const value *params)
 {
 	const struct exec_run *er = of_hearing(h);
 
 	tape_report(er->x->d->tape, h->engine, command, params);
 }
 
-static int64_t hearing_now(const struct hearing *h)
+static int64_t hearing_now(const struct run_output *h)
 {
 	return sim_now(of_hearing(h)->x->s);
 }
@@ -249,10 +249,10 @@ static void hearing_fired(struct sim *s, void *arg)
 	struct exec_run *er = x ? map_get(&x->runs, str_from(m->run)) : NULL;
 
 	if (er)
-		hearing_due(&er->hearing);
+		run_output_due(&er->run_output);
 }
 
-static void hearing_wake(struct hearing *h, int64_t ms)
+static void hearing_wake(struct run_output *h, int64_t ms)
 {
 	const struct exec_run *er = of_hearing(h);
 	struct due *m = sim_in(er->x->s, ms, er->x->d->life, hearing_fired, sizeof(*m));
@@ -273,10 +273,11 @@ static void take_in_hand(struct sim_exec *x, const struct run *run, struct sim_r
 			arena_printf(&a, SIM_STORE_DIR "/worktrees/" STR_FMT,
 					STR_ARG(run->worker)));
 	er->offset = MIN((uint64_t)run->update_offset, machine_output(r).n);
-	hearing_init(&er->hearing, x->d->engine, er->id, SIM_STORE_DIR "/no-folder", er->offset);
-	er->hearing.tell = tell;
-	er->hearing.now_ms = hearing_now;
-	er->hearing.wake_in = hearing_wake;
+	run_output_init(&er->run_output, x->d->engine, er->id, SIM_STORE_DIR "/no-folder",
+			er->offset);
+	er->run_output.tell = tell;
+	er->run_output.now_ms = hearing_now;
+	er->run_output.wake_in = hearing_wake;
 	er->seen.known_since = sim_now(x->s);
 	er->seen.output_at = MIN(machine_output_at(r), sim_now(x->s));
 	map_put(&x->runs, er->id, er);
@@ -321,7 +322,7 @@ static void launch(struct exec_task *t, const struct run *run, const struct assi
 		.attempt = run->attempt,
 		.session = run->session,
 		.resume = run->resumed,
-		.text = d ? hearing_dispatch_text(&t->arena, x->d->engine, d->seq) : STR(""),
+		.text = d ? run_output_dispatch_text(&t->arena, x->d->engine, d->seq) : STR(""),
 	};
 
 	if (agent) {
@@ -437,7 +438,7 @@ void exec_send(struct exec_task *t)
 {
 	struct sim_exec *x = t->x;
 	const struct dispatch *d = state_dispatch(exec_state(x), t->dispatch_id);
-	str text = d ? hearing_dispatch_text(&t->arena, x->d->engine, d->seq) : STR("");
+	str text = d ? run_output_dispatch_text(&t->arena, x->d->engine, d->seq) : STR("");
 	struct ov_err err = { 0 };
 	struct unanswered *u;
 	struct send *m;
