@@ -5,7 +5,7 @@
  * itself. What takes its time on the store's files is done by a process of its own (`overseerd --once`),
  * whether the daemon runs or not: it gets neither state nor store and opens what it needs.
  */
-#include "app/op_context.h"
+#include "app/call/op_context.h"
 #include "base/buf.h"
 #include "base/ov.h"
 #include "core/policy/caller.h"

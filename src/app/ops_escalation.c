@@ -3,7 +3,7 @@
  * about it is recorded, and it is about nobody. A process of its own sends it, with the daemon's
  * environment where a daemon runs, so that what the daemon would lack is lacking here.
  */
-#include "app/notify.h"
+#include "app/notify/notify.h"
 #include "app/ops.h"
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,6 +1,6 @@
 #pragma once
 /* What the files about explaining share. Private to app. */
-#include "app/explain_fact.h"
+#include "app/call/explain_fact.h"
 #include "app/ops.h"
 
 struct explain;

@@ -1,9 +1,9 @@
 /* `explain daemon`: how it is now, and its story; also while it is down. */
-#include "app/acts.h"
-#include "app/daemon_story.h"
 #include "app/ops_explain.h"
-#include "app/safe.h"
-#include "app/watching.h"
+#include "app/store/safe_mode.h"
+#include "app/vital/acts.h"
+#include "app/vital/daemon_story.h"
+#include "app/vital/watchdog.h"
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/str.h"

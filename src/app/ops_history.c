@@ -1,6 +1,6 @@
 /* Looking back: which event was the last at a moment, and how a goal stood then. */
-#include "app/fold.h"
 #include "app/ops.h"
+#include "app/store/fold.h"
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/err.h"

@@ -1,7 +1,7 @@
 /* Reading operations about what waits: for a person, for its turn, for a worker. */
 #include "app/ops_explain.h"
-#include "app/safe.h"
-#include "app/watching.h"
+#include "app/store/safe_mode.h"
+#include "app/vital/watchdog.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

@@ -4,9 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/executor.h"
+#include "app/agents/run_note.h"
+#include "app/exec/executor.h"
 #include "app/ops.h"
-#include "app/run_note.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

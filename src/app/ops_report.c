@@ -2,8 +2,8 @@
  * Reports are folds of the log of their own: they are made by a process of their own, which reads the
  * store page by page, so that a long log keeps nobody waiting.
  */
-#include "app/fold.h"
 #include "app/ops.h"
+#include "app/store/fold.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

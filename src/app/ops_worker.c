@@ -1,6 +1,6 @@
 /* Reading operations about workers: what each does, and how its run can be looked at. */
-#include "app/agent.h"
-#include "app/driver.h"
+#include "app/agents/agent.h"
+#include "app/agents/driver.h"
 #include "app/ops.h"
 #include "base/arena.h"
 #include "base/err.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "app/sessions.h"
+#include "app/session/sessions.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "sys/file/file.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "agent/read/hook.h"
-#include "app/driver_hook.h"
+#include "app/agents/driver_hook.h"
 #include "base/err.h"
 #include "sys/loop/loop.h"
 #include "tests/test.h"

@@ -9,8 +9,8 @@
 #include <malloc.h>
 #include <stdio.h>
 
-#include "app/engine.h"
-#include "app/fold.h"
+#include "app/engine/engine.h"
+#include "app/store/fold.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/buf.h"

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/journal.h"
+#include "app/log/journal.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/str.h"

@@ -1,5 +1,5 @@
 /* What a run left behind is looked for again, from the loop. */
-#include "app/leftovers.h"
+#include "app/watch/leftovers.h"
 
 #include <signal.h>
 #include <stdio.h>

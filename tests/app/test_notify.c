@@ -1,4 +1,4 @@
-#include "app/notify_impl.h"
+#include "app/notify/notify_impl.h"
 
 #include "base/str.h"
 #include "base/utf8.h"

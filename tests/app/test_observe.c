@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "app/observe.h"
+#include "app/watch/observe.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

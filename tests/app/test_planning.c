@@ -1,9 +1,9 @@
-#include "app/planning.h"
+#include "app/plan/planning.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "app/repo_context.h"
+#include "app/plan/repo_context.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

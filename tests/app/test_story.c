@@ -1,7 +1,7 @@
 /* The daemon's story: which failures there were, what was done, and when it was healthy again. */
 #include "tests/test.h"
 
-#include "app/daemon_story.h"
+#include "app/vital/daemon_story.h"
 #include "base/arena.h"
 #include "base/str.h"
 

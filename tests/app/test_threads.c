@@ -1,4 +1,4 @@
-#include "app/threads.h"
+#include "app/session/threads.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

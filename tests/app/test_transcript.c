@@ -1,4 +1,4 @@
-#include "app/transcript.h"
+#include "app/session/transcript.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

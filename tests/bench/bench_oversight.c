@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "app/engine.h"
+#include "app/engine/engine.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

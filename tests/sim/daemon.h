@@ -4,7 +4,7 @@
  * world. A life has a number, under which its entries of the queue and its files on the disk go;
  * whatever it would still do after its death is swallowed.
  */
-#include "app/engine.h"
+#include "app/engine/engine.h"
 #include "app/ops.h"
 #include "tests/sim/sim.h"
 

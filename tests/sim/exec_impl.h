@@ -1,6 +1,6 @@
 #pragma once
 /* What the files of the executor's stand-in share. */
-#include "app/hearing.h"
+#include "app/engine/run_output.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "tests/sim/exec.h"

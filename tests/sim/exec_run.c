@@ -1,4 +1,4 @@
-/* Runs, as the executor's stand-in handles them: as app/executor_run.c does, on the model of the machine. */
+/* Runs, as the executor's stand-in handles them: as app/exec/executor_run.c does, on the model of the machine. */
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/str.h"

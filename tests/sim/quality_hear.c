@@ -1,5 +1,5 @@
 /*
- * What the daemon hears of a run, by the same code: app/observe.c keeps a core/model/silence book of each, and
+ * What the daemon hears of a run, by the same code: app/watch/observe.c keeps a core/model/silence book of each, and
  * the executor feeds agent/repeats with what agents write that tell nothing of themselves, and
  * agent/calls with what the others call.
  */

@@ -1,6 +1,6 @@
 /*
  * The core in virtual time, as the daemon drives it: it ticks when something happens and at wake_at,
- * effects succeed at once, and looks are answered from the traces as app/observe.c does.
+ * effects succeed at once, and looks are answered from the traces as app/watch/observe.c does.
  */
 #include "tests/test.h"
 
@@ -28,7 +28,7 @@ static const struct assignment *assignment_of(struct world_sim *w, const struct 
 	return node_of(&w->f, p->node)->assignment;
 }
 
-/* As in app/executor_run.c. */
+/* As in app/exec/executor_run.c. */
 static ov_time repeats_gap(const struct world_sim *w)
 {
 	const struct thresholds *t = &w->f.policy.oversight.t;

@@ -9,7 +9,7 @@
  * the call is passed on. The tape owns what is between engine and world; its memory is bounded: what
  * does not fit any more is not recorded, and the part before is compared.
  */
-#include "app/engine.h"
+#include "app/engine/engine.h"
 #include "tests/sim/sim.h"
 
 struct tape;

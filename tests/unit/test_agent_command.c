@@ -1,4 +1,4 @@
-#include "app/agent_command.h"
+#include "app/sandbox/agent_command.h"
 
 #include "base/arena.h"
 #include "base/str.h"

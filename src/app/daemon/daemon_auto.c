@@ -1,0 +1,71 @@
+/* A daemon that was started for auto mode: its beginning and end. */
+#include "app/daemon/daemon_impl.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include "core/config/config.h"
+
+static void report(struct daemon *d, const char *command, const char *key, const char *text)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	value *v = value_object(&a);
+
+	value_put(&a, v, key, value_cstr(&a, text));
+	engine_report(d->engine, str_from(command), v);
+}
+
+void daemon_auto_start(struct daemon *d)
+{
+	if (d->stop_reason)
+		return;
+	if (d->config->policy.auto_mode)
+		report(d, "auto.start", "instance", d->self.instance);
+	else
+		report(d, "auto.stop", "reason", "the daemon was started without --auto");
+}
+
+static void put_set(struct daemon *d, const char *key, const value *v)
+{
+	size_t n = d->own.sets_n;
+	const char **sets;
+
+	if (!v)
+		return;
+	sets = arena_array(&d->arena, const char *, n + 1);
+	memcpy(sets, d->own.sets, n * sizeof(*sets));
+	sets[n] = v->kind == V_STR
+			? arena_printf(&d->arena, "%s=" STR_FMT, key, STR_ARG(v->s)).p
+			: arena_printf(&d->arena, "%s=%lld", key, (long long)value_int_or(v, 0)).p;
+	d->own.sets = sets;
+	d->own.sets_n = n + 1;
+}
+
+int daemon_auto_allow(struct daemon *d, const value *params, struct ov_err *err)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct daemon_options before = d->own;
+	struct config *c = NULL;
+	int r;
+
+	d->own.automatic = true;
+	put_set(d, "auto.task_pool_command", value_at(params, "task_pool_command"));
+	put_set(d, "auto.concurrency", value_at(params, "concurrency"));
+	r = daemon_load_config(&(struct config_source){ d->o->dir,
+					       arena_cstr(&a, d->config->policy.target_branch),
+					       d->o },
+			&c, err);
+	if (r == 0)
+		r = config_check_auto(c, "overseer auto start", err);
+	config_free(c);
+	if (r == 0)
+		r = daemon_reload(d, err);
+	if (r < 0)
+		d->own = before;
+	return r;
+}
+
+void daemon_auto_stop(struct daemon *d, const char *reason)
+{
+	report(d, "auto.stop", "reason", reason);
+}

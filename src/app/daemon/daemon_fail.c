@@ -1,0 +1,87 @@
+/*
+ * The graceful end of a daemon that cannot go on. The failure is an event before anything else
+ * happens; from then on the core begins nothing and stops the runs. People are still answered while
+ * that goes on. When no run is left, or the time is up, the daemon stops as on any other day, with the
+ * exit status of its failure. Killed in between it leaves nothing that the next one does not find.
+ */
+#include "app/daemon/daemon_impl.h"
+#include "app/log/log.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include "core/event/event.h"
+#include "core/state/state.h"
+#include "sys/host/inject.h"
+
+void daemon_fail(struct daemon *d, const struct daemon_failure *f)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	value *v = value_object(&a);
+
+	value_put(&a, v, "cause", value_cstr(&a, f->cause));
+	value_put(&a, v, "text", value_cstr(&a, f->text));
+	value_put(&a, v, "instance", value_cstr(&a, d->self.instance));
+	value_put(&a, v, "exit_status", value_int(&a, f->exit_status));
+	engine_report(d->engine, STR("daemon.fail"), v);
+}
+
+static void log_context(const struct event *e)
+{
+	static const char *const keys[] = { "worker", "command", "output" };
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (value_str_at(e->data, keys[i]).n)
+			log_warn("  %s: " STR_FMT, keys[i],
+					STR_ARG(value_str_at(e->data, keys[i])));
+}
+
+static void begin(void *user)
+{
+	struct daemon *d = user;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+
+	INJECT("before-halt");
+	d->halting = true;
+	daemon_drain(d);
+	/* Agents are asked to stop at once: their time runs. */
+	(void)engine_tick_now(d->engine, &a);
+}
+
+void daemon_fail_published(struct daemon *d, const struct event *const *events, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct event *e = events[i];
+
+		if (e->kind != EV_DAEMON_FAILED || d->failed)
+			continue;
+		log_warn("the daemon cannot go on (" STR_FMT "): " STR_FMT,
+				STR_ARG(value_str_at(e->data, "cause")),
+				STR_ARG(value_str_at(e->data, "text")));
+		log_context(e);
+		/* Without a store nothing can be stopped so that it is known: runs go on. */
+		if (d->files.lost)
+			continue;
+		health_say(&d->health, HEALTH_FAILED, STR_FMT ": " STR_FMT,
+				STR_ARG(value_str_at(e->data, "cause")),
+				STR_ARG(value_str_at(e->data, "text")));
+		d->exit_status = (int)value_int_at(e->data, "exit_status");
+		d->failed = loop_defer(d->loop, begin, d);
+	}
+}
+
+static bool runs_are_over(const struct daemon *d)
+{
+	list_each (it, &engine_state(d->engine)->runs)
+		if (list_entry(it, struct run, link)->status != RUN_ENDED)
+			return false;
+	return true;
+}
+
+void daemon_fail_step(struct daemon *d)
+{
+	if (!runs_are_over(d) || executor_busy(d->executor) || engine_staged(d->engine))
+		return;
+	INJECT("after-halt");
+	daemon_stop(d, "it cannot go on");
+}

@@ -1,5 +1,0 @@
-#pragma once
-/* The driver of agents that are a process per run, kept by the shim (drive/run/run.h). */
-#include "app/driver.h"
-
-extern const struct driver driver_exec;

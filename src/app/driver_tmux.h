@@ -1,5 +1,0 @@
-#pragma once
-/* The driver of agents that people can attach to: interactive, each run in a terminal of tmux (drive/tmux/tmux.h). */
-#include "app/driver.h"
-
-extern const struct driver driver_tmux;

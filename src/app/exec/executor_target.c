@@ -1,0 +1,91 @@
+/*
+ * The target branch, as steps of git find it. Where it is not where the state knows it, git is asked who
+ * moved it, and that is reported before the outcome of the step, which may be a consequence of it.
+ */
+#include "app/engine/engine.h"
+#include "app/exec/executor_impl.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "core/state/state.h"
+#include "drive/git/git.h"
+
+static const char *const movers[] = {
+	[GIT_MOVER_UNKNOWN] = "unknown",
+	[GIT_MOVER_PERSON] = "person",
+	[GIT_MOVER_REMOTE] = "remote",
+	[GIT_MOVER_UNRECORDED] = "unrecorded",
+};
+
+static str known_head(const struct task *t)
+{
+	const struct state *s = engine_state(t->x->engine);
+
+	return str_eq(s->target_branch, t->x->o.config->policy.target_branch) ? s->target_head
+									      : STR("");
+}
+
+static void put(struct task *t, value *v, const char *key, str s)
+{
+	value_put(&t->arena, v, key, value_str(&t->arena, utf8_clean(&t->arena, s)));
+}
+
+static value *commits_value(struct task *t, const struct git_result *res)
+{
+	value *list = value_array(&t->arena);
+
+	for (size_t i = 0; i < res->news_n; i++) {
+		const struct git_new_commit *x = &res->news[i];
+		value *v = value_object(&t->arena);
+
+		put(t, v, "commit", x->commit);
+		put(t, v, "accept_key", x->accept_key);
+		put(t, v, "revert_key", x->revert_key);
+		put(t, v, "author", x->author);
+		put(t, v, "subject", x->subject);
+		value_push(&t->arena, list, v);
+	}
+	return list;
+}
+
+static void report(struct task *t, str from, str to, const struct git_result *res)
+{
+	value *v = value_object(&t->arena);
+
+	put(t, v, "target", t->x->o.config->policy.target_branch);
+	put(t, v, "from", from);
+	put(t, v, "to", to);
+	if (res) {
+		put(t, v, "how", str_from(movers[res->mover]));
+		value_put(&t->arena, v, "commits", commits_value(t, res));
+		value_put(&t->arena, v, "lost", value_int(&t->arena, res->commits));
+	}
+	engine_report(t->x->engine, STR("target.report"), v);
+}
+
+/* That it could not be found out stops nothing: the next step sees the same. */
+static void looked(void *user, int r, const struct git_result *res, const struct ov_err *err)
+{
+	struct task *t = user;
+
+	(void)err;
+	if (r == 0 && res->target_seen.n)
+		report(t, t->target_known, res->target_seen, res);
+	task_report(t);
+}
+
+void target_look(struct task *t, str seen)
+{
+	str known = known_head(t);
+
+	if (!seen.n || str_eq(seen, known)) {
+		task_report(t);
+		return;
+	}
+	if (!known.n) {
+		report(t, STR(""), seen, NULL);
+		task_report(t);
+		return;
+	}
+	t->target_known = arena_str(&t->arena, known);
+	git_moved(t->x->git, t->x->o.config->policy.target_branch, t->target_known, looked, t);
+}
