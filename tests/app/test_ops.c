@@ -1,5 +1,5 @@
 /* The table of operations: who may call what follows from what it does. */
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "base/str.h"
 #include "tests/test.h"
 

@@ -5,7 +5,7 @@
  * whatever it would still do after its death is swallowed.
  */
 #include "app/engine/engine.h"
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "tests/sim/sim.h"
 
 struct sim_exec;

@@ -5,7 +5,7 @@
  */
 #include "tests/test.h"
 
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"

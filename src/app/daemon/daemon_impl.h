@@ -4,7 +4,7 @@
 #include "app/daemon/daemon_files.h"
 #include "app/engine/engine.h"
 #include "app/exec/executor.h"
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "app/store/safe_mode.h"
 #include "app/vital/beat.h"
 #include "app/vital/capacity.h"

@@ -7,7 +7,7 @@
 
 #include "app/daemon/daemon.h"
 #include "app/doctor/agent_test.h"
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

@@ -1,5 +1,5 @@
 /* `explain daemon`: how it is now, and its story; also while it is down. */
-#include "app/ops_explain.h"
+#include "app/ops/explain_impl.h"
 #include "app/store/safe_mode.h"
 #include "app/vital/acts.h"
 #include "app/vital/daemon_story.h"

@@ -1,5 +1,5 @@
 /* Reading operations about goals. */
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

@@ -1,7 +1,7 @@
 /* Reading operations that are answered from the state alone. */
 #include "app/agents/run_note.h"
 #include "app/exec/executor.h"
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "app/plan/planning.h"
 #include "app/store/safe_mode.h"
 #include "app/vital/capacity.h"

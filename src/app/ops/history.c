@@ -1,5 +1,5 @@
 /* Looking back: which event was the last at a moment, and how a goal stood then. */
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "app/store/fold.h"
 #include "base/arena.h"
 #include "base/duration.h"

@@ -1,6 +1,6 @@
 /* What agents are doing at the moment, by their own account: beside what the state says of their runs. */
 #include "agent/fact/account.h"
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/duration.h"

@@ -1,5 +1,5 @@
 /* Reading operations about what people outside were told. */
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "base/arena.h"
 #include "core/view/view.h"
 

@@ -1,12 +1,12 @@
 /* Reading operations about what waits: for a person, for its turn, for a worker. */
-#include "app/ops_explain.h"
+#include "core/inbox/inbox.h"
+#include "app/ops/explain_impl.h"
 #include "app/store/safe_mode.h"
 #include "app/vital/watchdog.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "core/capacity/accept_queue.h"
-#include "core/inbox/inbox.h"
 #include "core/view/view.h"
 
 #define WITH_CHECK "accept|" REVIEW_CHECK "|reject: WHY"

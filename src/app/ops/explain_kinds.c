@@ -1,5 +1,5 @@
 /* Explaining what is neither goal nor task: entries, workers, notices, agents; and ids that nobody knows. */
-#include "app/ops_explain.h"
+#include "app/ops/explain_impl.h"
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -2,13 +2,13 @@
  * Reports are folds of the log of their own: they are made by a process of their own, which reads the
  * store page by page, so that a long log keeps nobody waiting.
  */
-#include "app/ops.h"
+#include "core/report/report.h"
+#include "app/ops/ops.h"
 #include "app/store/fold.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "core/event/event.h"
-#include "core/report/report.h"
 #include "sys/host/rand.h"
 
 enum { PAGE = 1000 };

@@ -6,7 +6,7 @@
 
 #include "app/agents/run_note.h"
 #include "app/exec/executor.h"
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

@@ -1,5 +1,5 @@
 /* The operation that shows one node: its record, and what only the log has. */
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

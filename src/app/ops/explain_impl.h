@@ -1,7 +1,7 @@
 #pragma once
-/* What the files about explaining share. Private to app. */
+/* What the files about explaining share. Private to its room. */
 #include "app/call/explain_fact.h"
-#include "app/ops.h"
+#include "app/ops/ops.h"
 
 struct explain;
 

@@ -1,5 +1,5 @@
 /* What was used, and what it cost. */
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

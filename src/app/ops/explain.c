@@ -1,5 +1,5 @@
 /* Explaining: what the state says of a thing, and the facts of the log that led there. */
-#include "app/ops_explain.h"
+#include "app/ops/explain_impl.h"
 
 #include "base/arena.h"
 #include "base/err.h"

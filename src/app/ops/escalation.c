@@ -4,7 +4,7 @@
  * environment where a daemon runs, so that what the daemon would lack is lacking here.
  */
 #include "app/notify/notify.h"
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

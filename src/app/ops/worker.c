@@ -1,7 +1,7 @@
 /* Reading operations about workers: what each does, and how its run can be looked at. */
 #include "app/agents/agent.h"
 #include "app/agents/driver.h"
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

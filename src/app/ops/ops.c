@@ -1,4 +1,4 @@
-#include "app/ops.h"
+#include "app/ops/ops.h"
 
 #include "core/event/event.h"
 

@@ -2,7 +2,7 @@
  * The timeline of a run at hand: what was done about its silence, as the log has it, and what comes next
  * at which time if nothing more is heard of it.
  */
-#include "app/ops_explain.h"
+#include "app/ops/explain_impl.h"
 
 #include "base/arena.h"
 #include "base/map.h"

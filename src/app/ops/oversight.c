@@ -1,5 +1,5 @@
 /* Reading operations about iterations, and what was found in them. */
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

@@ -1,5 +1,5 @@
 /* Reading operations about plans: the tree as it stands, its versions, and what is between two of them. */
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

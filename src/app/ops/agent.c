@@ -3,7 +3,7 @@
 
 #include "agent/table/formats.h"
 #include "agent/table/gaps.h"
-#include "app/ops.h"
+#include "app/ops/ops.h"
 #include "base/arena.h"
 #include "base/list.h"
 #include "base/str.h"

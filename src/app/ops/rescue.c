@@ -1,6 +1,6 @@
 /* Operations on what was rescued: listing, showing, making a branch of it, and letting old ones go. */
-#include "app/ops.h"
 #include "app/store/rescue.h"
+#include "app/ops/ops.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
