@@ -138,26 +138,6 @@ int cmd_config_check(struct cli *c, struct ov_err *err)
 	return r < 0 ? ov_code_info(OV_EINVALID)->exit_status : 0;
 }
 
-void tell_unchecked(struct out *o, const value *v)
-{
-	int64_t waits = value_int_at(v, "unchecked_waits"),
-		open = value_int_at(value_at(v, "progress"), "leaves") -
-			value_int_at(value_at(v, "progress"), "done") -
-			value_int_at(value_at(v, "progress"), "cancelled");
-
-	if (!waits && !value_bool_at(v, "unchecked_waits"))
-		return;
-	if (waits && waits < open)
-		out_f(o,
-				"%lld of %lld tasks have no check: their finished work will wait "
-				"for your "
-				"review.\n",
-				(long long)waits, (long long)open);
-	else
-		out_f(o, "%s.\n", UNCHECKED_NOTE);
-	out_f(o, "Next: %s\n", UNCHECKED_NEXT);
-}
-
 void show_config_reload(struct cli *c, const value *res)
 {
 	(void)res;

@@ -1,8 +1,10 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/goal.h"
-#include "cli/input.h"
 #include "cli/oversight.h"
+#include "cli/plan_file.h"
+#include "cli/unchecked.h"
+#include "cli/work.h"
 #include "core/capacity/budget.h"
 #include "data/value/json.h"
 

@@ -1,6 +1,5 @@
 #include "base/str.h"
 #include "cli/inbox.h"
-#include "cli/input.h"
 #include "cli/lane.h"
 
 str inbox_unanswered(struct out *o, const value *x)

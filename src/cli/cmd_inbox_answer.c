@@ -4,8 +4,8 @@
  */
 #include "base/str.h"
 #include "cli/goal.h"
-#include "cli/inbox.h"
 #include "cli/input.h"
+#include "cli/work.h"
 #include "data/value/json.h"
 
 enum { ENTRIES_MAX = 1000 };
@@ -15,16 +15,6 @@ struct entries {
 	size_t n;
 	bool several; /* by the way they were named, whatever came of it */
 };
-
-int inbox_number(str text, int64_t *ret, struct ov_err *err)
-{
-	str digits = str_starts(text, STR("#")) ? str_sub(text, 1, text.n) : text;
-
-	if (str_to_i64(digits, ret) && *ret >= 0)
-		return 0;
-	ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not the number of an entry", STR_ARG(text));
-	return ov_next(err, "overseer inbox");
-}
 
 static int add(struct entries *x, int64_t number, struct ov_err *err)
 {

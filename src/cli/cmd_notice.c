@@ -1,5 +1,6 @@
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/inbox.h"
 
 static str about(struct out *o, const value *x)
 {

@@ -1,6 +1,6 @@
 #include "base/buf.h"
 #include "base/str.h"
-#include "cli/input.h"
+#include "cli/plan_file.h"
 #include "data/value/json.h"
 
 /* Only as much of it as can be shown: a plan may have 10,000 nodes. */

@@ -13,6 +13,7 @@
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/out.h"
+#include "cli/work.h"
 #include "data/value/json.h"
 
 enum {

@@ -11,6 +11,7 @@
 #include "cli/lane.h"
 #include "cli/status_tasks.h"
 #include "cli/status_watch.h"
+#include "cli/unchecked.h"
 #include "cli/worker.h"
 #include "data/report/terminal.h"
 #include "data/value/json.h"

@@ -17,6 +17,7 @@
 #include "base/utf8.h"
 #include "cli/child.h"
 #include "cli/command.h"
+#include "cli/daemon.h"
 #include "cli/trust.h"
 #include "core/config/command_env.h"
 #include "core/config/config.h"

@@ -1,8 +1,8 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "cli/command.h"
-#include "cli/inbox.h"
 #include "cli/oversight.h"
+#include "cli/work.h"
 
 static void list_row(struct out *o, const value *n, const struct ids *goals, bool many)
 {

@@ -1,7 +1,6 @@
 /* Workers: what each does, tasks and words for them, and their end. */
 #include "base/str.h"
 #include "cli/command.h"
-#include "cli/input.h"
 #include "cli/worker.h"
 #include "core/model/limits.h"
 #include "core/model/model_worker.h"

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "cli/child.h"
 #include "cli/command.h"
+#include "cli/work.h"
 #include "cli/worker.h"
 
 enum { PEEK_LINES = 40, PEEK_MAX = 1024 * 1024, PEEK_MS = 10 * 1000 };

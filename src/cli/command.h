@@ -57,6 +57,8 @@ int64_t cli_int(const struct cli *c, const char *name, int64_t otherwise);
 value *cli_list(struct cli *c, const char *name);
 /* What was given, as the parameters of the command's row; those with FORM_OWN are left out. */
 int cli_params(struct cli *c, value **ret, struct ov_err *err);
+/* The number of an entry of the inbox: "12" or "#12". */
+int inbox_number(str text, int64_t *ret, struct ov_err *err);
 /* Calls the command's operation with these parameters. *ret_done: as for cli_call. */
 int cli_ask(struct cli *c, const value *params, const value **ret, bool *ret_done,
 		struct ov_err *err);
@@ -84,17 +86,3 @@ int cli_call(struct cli *c, enum op_id op, const value *params, const value **re
 		struct ov_err *err);
 /* Finds the store's folder unless that was done. */
 int cli_store(struct cli *c, struct ov_err *err);
-
-/* cmd_daemon.c: what of the command line is the daemon's: --auto, and --set for each option. */
-int daemon_options(struct cli *c, const char *const **ret, size_t *ret_n, struct ov_err *err);
-/* cmd_run_log.c: the last lines of what a run wrote. */
-int run_log_last(struct cli *c, str run, int64_t lines, struct ov_err *err);
-/*
- * planwait.c: tells how the planner gets on with a goal, until it is through; at once when nobody
- * plans it. 130 when the person would not wait.
- */
-int planner_await(struct cli *c, str goal, bool *ret_planned, struct ov_err *err);
-/* cmd_notice.c: "desktop: waiting (quiet hours, in 4h)" */
-str notice_standing(struct out *o, const value *x);
-/* cmd_config.c: that finished work will wait for you */
-void tell_unchecked(struct out *o, const value *v);

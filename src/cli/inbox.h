@@ -4,7 +4,5 @@
 
 /* What happens to an entry by itself: "default in 39m: in-process", "waits for you". */
 str inbox_unanswered(struct out *o, const value *x);
-/* cmd_work.c: what follows from a word about a task: who can begin now, what stays unmerged. */
-void show_consequences(struct out *o, const value *res);
-/* "12" or "#12". */
-int inbox_number(str text, int64_t *ret, struct ov_err *err);
+/* cmd_notice.c: "desktop: waiting (quiet hours, in 4h)" */
+str notice_standing(struct out *o, const value *x);

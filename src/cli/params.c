@@ -4,7 +4,6 @@
 
 #include "base/duration.h"
 #include "base/str.h"
-#include "cli/inbox.h"
 #include "cli/input.h"
 #include "core/policy/oversight_policy.h"
 #include "data/value/json.h"
@@ -207,6 +206,16 @@ static int form_rest(struct cli *c, const struct op_param *p, value **ret, struc
 				STR_ARG(c->args[i]));
 	*ret = value_str(c->arena, text);
 	return 0;
+}
+
+int inbox_number(str text, int64_t *ret, struct ov_err *err)
+{
+	str digits = str_starts(text, STR("#")) ? str_sub(text, 1, text.n) : text;
+
+	if (str_to_i64(digits, ret) && *ret >= 0)
+		return 0;
+	ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not the number of an entry", STR_ARG(text));
+	return ov_next(err, "overseer inbox");
 }
 
 static int form_entry(struct cli *c, const struct op_param *p, value **ret, struct ov_err *err)

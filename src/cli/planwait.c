@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/work.h"
 #include "sys/host/clock.h"
 
 #include <unistd.h>

@@ -1,8 +1,8 @@
 #include "cli/status_tasks.h"
 
 #include "base/str.h"
+#include "cli/command.h"
 #include "cli/cost.h"
-#include "cli/inbox.h"
 #include "cli/lane.h"
 
 enum { WAIT_LINES = 1, BLOCKED_ROWS = 10 }; /* of what a failed agent wrote last; of tasks */

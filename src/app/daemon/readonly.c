@@ -33,15 +33,12 @@ static int read_request(struct buf *in, struct ov_err *err)
  * Asked by whoever wants to know why there is no daemon. A bad configuration may be just that: it is
  * told, and the rest as well.
  */
-static bool is_about_daemon(str method)
+static bool is_about_daemon(const struct op *op)
 {
-	static const char *const methods[] = { "status.get", "explain.get", "inbox.list",
-		"events.list" };
+	enum op_id id = op_id(op);
 
-	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
-		if (str_is(method, methods[i]))
-			return true;
-	return false;
+	return id == OP_status_get || id == OP_explain_get || id == OP_inbox_list ||
+			id == OP_events_list;
 }
 
 /*
@@ -51,8 +48,8 @@ static bool is_about_daemon(str method)
 static bool is_told(const struct op *op, int problem)
 {
 	if (problem == OV_EUNAUTHORIZED)
-		return strcmp(op->name, "doctor.run") == 0;
-	return op->kind == OP_CHILD || is_about_daemon(str_from(op->name));
+		return op_id(op) == OP_doctor_run;
+	return op->kind == OP_CHILD || is_about_daemon(op);
 }
 
 static int load_config(struct op_daemon *self, const struct op *op, struct arena *a,
@@ -76,14 +73,11 @@ static int load_config(struct op_daemon *self, const struct op *op, struct arena
 }
 
 /* What is configured can be told before the first daemon has made a store. */
-static bool is_about_config(str method)
+static bool is_about_config(const struct op *op)
 {
-	static const char *const methods[] = { "agent.list", "agent.show", "config.show" };
+	enum op_id id = op_id(op);
 
-	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
-		if (str_is(method, methods[i]))
-			return true;
-	return false;
+	return id == OP_agent_list || id == OP_agent_show || id == OP_config_show;
 }
 
 static int open_store(const struct op_daemon *self, const struct op *op, struct safe_store *ret,
@@ -93,7 +87,7 @@ static int open_store(const struct op_daemon *self, const struct op *op, struct 
 
 	if (r != OV_ENOTFOUND)
 		return r;
-	if (is_about_config(str_from(op->name)))
+	if (is_about_config(op))
 		return safe_store_open("mem:", rand_u64(), ret, err);
 	ov_next(err, "overseer up");
 	return r;
