@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/call/command.h"
 #include "core/policy/caller.h"
 #include "data/value/json.h"
 #include "tests/test.h"

@@ -1,0 +1,330 @@
+#include "base/buf.h"
+#include "base/str.h"
+#include "cli/out/unchecked.h"
+#include "cli/work/goal.h"
+#include "cli/work/oversight.h"
+#include "cli/work/plan_file.h"
+#include "cli/work/work.h"
+#include "core/capacity/budget.h"
+#include "data/value/json.h"
+
+struct census {
+	size_t phases, tasks, subtasks;
+	struct buf ready; /* as many ids as can be shown */
+};
+
+enum { READY_SHOWN = 400 };
+
+/* Counts the nodes and names the leaves that nothing is in the way of. */
+static void count_nodes(const value *nodes, int depth, struct census *t)
+{
+	for (size_t i = 0; i < value_count(nodes) && depth < 8; i++) {
+		const value *n = value_item(nodes, i);
+
+		*(depth == 0 ? &t->phases : depth == 1 ? &t->tasks : &t->subtasks) += 1;
+		/* Also what was begun meanwhile: nothing was in its way. */
+		if (value_count(value_at(n, "children")) == 0 && !value_bool_at(n, "waits") &&
+				t->ready.n < READY_SHOWN)
+			buf_addf(&t->ready, "%s" STR_FMT, t->ready.n ? ", " : "",
+					STR_ARG(value_str_at(n, "id")));
+		count_nodes(value_at(n, "children"), depth + 1, t);
+	}
+}
+
+static str plural(struct cli *c, size_t n, const char *noun)
+{
+	return arena_printf(c->arena, "%zu %s%s", n, noun, n == 1 ? "" : "s");
+}
+
+static void tell_plan(struct cli *c, str goal)
+{
+	value *params = value_object(c->arena);
+	struct census t = { .ready = BUF_INIT };
+	struct ov_err err = { 0 };
+	const value *plan;
+
+	value_put(c->arena, params, "goal", value_str(c->arena, goal));
+	if (client_call(&c->client, OP_plan_show, params, &plan, &err) != 0)
+		return;
+	count_nodes(value_at(plan, "phases"), 0, &t);
+	out_f(&c->out, STR_FMT ", " STR_FMT ", " STR_FMT ". Ready now: " STR_FMT "\n",
+			STR_ARG(plural(c, t.phases, "phase")), STR_ARG(plural(c, t.tasks, "task")),
+			STR_ARG(plural(c, t.subtasks, "subtask")),
+			STR_ARG(out_short(&c->out, t.ready.n ? buf_str(&t.ready) : STR("none"),
+					200)));
+	tell_unchecked(&c->out, plan);
+	buf_done(&t.ready);
+}
+
+int cmd_goal_create(struct cli *c, struct ov_err *err)
+{
+	const value *res, *plan;
+	bool done, planned;
+	value *params;
+	str id;
+	int r = cli_params(c, &params, err);
+
+	if (r == 0 && cli_has(c, "plan")) {
+		r = plan_load(c, cli_flag(c, "plan"), &plan, err);
+		if (r == 0)
+			value_put(c->arena, params, "plan", (value *)plan);
+	}
+	if (r != 0)
+		return r;
+	r = cli_ask(c, params, &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	id = id_short(value_str_at(res, "goal"));
+	out_styled(&c->out, S_BOLD, id);
+	out_f(&c->out, " created.\n");
+	plan_print_warnings(c, value_at(res, "warnings"));
+	planned = cli_has(c, "plan") || value_int_at(res, "plan_version") > 0;
+	if (value_bool_at(res, "planning")) {
+		r = planner_await(c, value_str_at(res, "goal"), &planned, err);
+		if (r != 0)
+			return r;
+	}
+	if (planned) {
+		tell_plan(c, value_str_at(res, "goal"));
+		out_f(&c->out,
+				"Next  overseer plan show " STR_FMT
+				"      overseer status --watch\n",
+				STR_ARG(id));
+	} else {
+		out_f(&c->out,
+				"It has no plan yet.\nNext  overseer plan apply --goal " STR_FMT
+				" FILE\n",
+				STR_ARG(id));
+	}
+	return 0;
+}
+
+str goal_status_word(const value *g)
+{
+	str status = value_str_at(g, "status"), health = value_str_at(g, "health");
+
+	return str_is(status, "paused") && str_is(health, "aborted") ? health : status;
+}
+
+void show_goal_list(struct cli *c, const value *res)
+{
+	struct ids ids = { .partial = cli_has(c, "status") || cli_has(c, "tag") };
+	struct out *o = &c->out;
+	const value *goals;
+	int64_t put_away;
+
+	goals = value_at(res, "goals");
+	put_away = value_int_at(res, "archived");
+	ids.partial |= put_away > 0;
+	for (size_t i = 0; i < value_count(goals); i++)
+		ids_add(&ids, value_str_at(value_item(goals, i), "id"));
+	for (size_t i = 0; i < value_count(goals); i++) {
+		const value *g = value_item(goals, i), *p = value_at(g, "progress");
+		str word = goal_status_word(g), health = value_str_at(g, "health");
+
+		cell(o, S_BOLD, ids_short(&ids, value_str_at(g, "id")));
+		cell(o, status_style(word), word);
+		cell(o, status_style(health), str_eq(word, health) ? STR("-") : health);
+		cell_right(o, S_PLAIN,
+				arena_printf(c->arena, "%lld/%lld",
+						(long long)value_int_at(p, "done"),
+						(long long)value_int_at(p, "leaves")));
+		cell_right(o, S_DIM, out_age(o, value_str_at(g, "created_at")));
+		cell(o, S_PLAIN, out_short(o, value_str_at(g, "title"), 80));
+		row_end(o);
+	}
+	table_end(o, "");
+	ids_done(&ids);
+	if (value_count(goals) == 0)
+		out_f(o,
+				"No goals%s.\nNext  overseer goal create --title \"...\" [--plan "
+				"plan.json]\n",
+				ids.partial ? " fit" : "");
+	if (put_away)
+		out_f(o, "and %lld archived: overseer goal list --status archived\n",
+				(long long)put_away);
+}
+
+static void list_texts(struct out *o, const char *label, const value *texts)
+{
+	for (size_t i = 0; i < value_count(texts); i++) {
+		cell(o, S_DIM, i ? STR("") : str_from(label));
+		cell(o, S_PLAIN, value_str_or(value_item(texts, i), STR("")));
+		row_end(o);
+	}
+}
+
+static void line(struct out *o, const char *label, str text)
+{
+	if (!text.n)
+		return;
+	cell(o, S_DIM, str_from(label));
+	cell(o, S_PLAIN, text);
+	row_end(o);
+}
+
+static void list_risks(struct out *o, const value *risks)
+{
+	for (size_t i = 0; i < value_count(risks); i++) {
+		const value *risk = value_item(risks, i);
+		str impact = value_str_at(risk, "impact"),
+		    against = value_str_at(risk, "mitigation");
+
+		cell(o, S_DIM, i ? STR("") : STR("Risks"));
+		cell_f(o, S_PLAIN, STR_FMT "%s" STR_FMT "%s" STR_FMT,
+				STR_ARG(value_str_at(risk, "risk")), impact.n ? "; impact: " : "",
+				STR_ARG(impact), against.n ? "; against it: " : "",
+				STR_ARG(against));
+		row_end(o);
+	}
+}
+
+static void show_usage(struct out *o, const value *usage)
+{
+	for (int i = 0; i < RESOURCE_COUNT; i++) {
+		const value *one = value_at(usage, status_name(&resources, i)),
+			    *limit = value_at(one, "limit");
+		str used;
+
+		if (!limit)
+			continue;
+		cell(o, S_DIM, i ? STR("") : STR("Used"));
+		used = budget_text(o->arena, (enum resource)i, value_int_at(one, "used"),
+				value_int_or(limit, -1));
+		if (value_int_at(one, "live"))
+			used = arena_printf(o->arena, STR_FMT " (" STR_FMT " of it by what runs)",
+					STR_ARG(used),
+					STR_ARG(budget_amount(o->arena, (enum resource)i,
+							value_int_at(one, "live"))));
+		cell(o, S_PLAIN, used);
+		row_end(o);
+	}
+}
+
+static void show_origin(struct out *o, const value *g)
+{
+	const value *planner = value_at(g, "planner");
+
+	line(o, "Asked by", value_str_at(g, "origin_session"));
+	if (value_count(value_at(g, "origin_context")))
+		line(o, "Reply to", json_text(o->arena, value_at(g, "origin_context")));
+	line(o, "Repository", value_str_at(g, "repo_context"));
+	if (value_count(planner))
+		line(o, "Planned",
+				arena_printf(o->arena, "by " STR_FMT " with " STR_FMT,
+						STR_ARG(value_str_at(planner, "model_ref")),
+						STR_ARG(value_str_at(planner, "template_id"))));
+}
+
+static void show_state(struct out *o, const value *g)
+{
+	const value *p = value_at(g, "progress");
+	static const char *const priorities[] = { "", "urgent", "high", "normal", "low",
+		"background" };
+	int64_t priority = value_int_at(g, "priority");
+	str word = goal_status_word(g), health = value_str_at(g, "health");
+
+	cell(o, S_DIM, STR("Status"));
+	cell_f(o, status_style(word), STR_FMT "%s" STR_FMT "%s" STR_FMT, STR_ARG(word),
+			str_eq(word, health) ? "" : ", ",
+			STR_ARG(str_eq(word, health) ? STR("") : health),
+			value_str_at(g, "status_reason").n ? ": " : "",
+			STR_ARG(value_str_at(g, "status_reason")));
+	row_end(o);
+	cell(o, S_DIM, STR("Progress"));
+	cell_f(o, S_PLAIN, STR_FMT "  %lld of %lld done, %lld blocked, %lld cancelled",
+			STR_ARG(out_bar(o, value_int_at(p, "done"), value_int_at(p, "leaves"), 10)),
+			(long long)value_int_at(p, "done"), (long long)value_int_at(p, "leaves"),
+			(long long)value_int_at(p, "blocked"),
+			(long long)value_int_at(p, "cancelled"));
+	row_end(o);
+	cell(o, S_DIM, STR("Created"));
+	cell_f(o, S_PLAIN, STR_FMT " ago by " STR_FMT ", priority %s, plan version %lld",
+			STR_ARG(out_age(o, value_str_at(g, "created_at"))),
+			STR_ARG(value_str_at(g, "owner")),
+			priority > 0 && priority < (int64_t)ARRAY_LEN(priorities)
+					? priorities[priority]
+					: "?",
+			(long long)value_int_at(g, "plan_version"));
+	row_end(o);
+}
+
+static void show_oversight(struct out *o, const value *said)
+{
+	for (size_t i = 0; i < value_count(said); i++) {
+		const struct member *m = &said->object.members[i];
+		bool group = m->value->kind == V_OBJECT;
+
+		for (size_t k = 0; k < (group ? m->value->object.n : 1); k++) {
+			const struct member *x = group ? &m->value->object.members[k] : m;
+
+			cell(o, S_DIM, i || k ? STR("") : STR("Oversight"));
+			cell_f(o, S_PLAIN, STR_FMT "%s" STR_FMT " = " STR_FMT,
+					STR_ARG(group ? m->key : STR("")), group ? "." : "",
+					STR_ARG(x->key), STR_ARG(json_text(o->arena, x->value)));
+			row_end(o);
+		}
+	}
+}
+
+void goal_show_record(struct out *o, const value *g)
+{
+	show_state(o, g);
+	show_usage(o, value_at(g, "usage"));
+	list_texts(o, "Success", value_at(g, "success_criteria"));
+	list_texts(o, "Keep", value_at(g, "constraints"));
+	list_texts(o, "Not asked", value_at(g, "non_goals"));
+	list_texts(o, "Assumed", value_at(g, "assumptions"));
+	list_texts(o, "Stakeholders", value_at(g, "stakeholders"));
+	list_risks(o, value_at(g, "risks"));
+	show_oversight(o, value_at(g, "oversight"));
+	list_texts(o, "Tags", value_at(g, "tags"));
+	show_origin(o, g);
+	table_end(o, "");
+	if (value_str_at(g, "problem_statement").n) {
+		out_f(o, "\n");
+		out_lines(o, "  ", value_str_at(g, "problem_statement"));
+	}
+}
+
+void show_goal_show(struct cli *c, const value *g)
+{
+	struct out *o = &c->out;
+	const value *asks;
+
+	out_styled(o, S_BOLD, value_str_at(g, "id"));
+	out_f(o, "  ");
+	out_text(o, value_str_at(g, "title"));
+	out_f(o, "\n");
+	goal_show_record(o, g);
+	show_detections(o, value_at(g, "detections"), 5);
+	asks = value_at(g, "escalations");
+	for (size_t i = 0; i < value_count(asks); i++) {
+		out_f(o, "\nNeeds you (#%lld): ",
+				(long long)value_int_at(value_item(asks, i), "number"));
+		out_lines(o, "", value_str_at(value_item(asks, i), "question"));
+	}
+	out_f(o, "Next  %soverseer plan show " STR_FMT "      overseer explain " STR_FMT "\n",
+			value_count(asks) ? "overseer inbox      " : "",
+			STR_ARG(id_short(value_str_at(g, "id"))),
+			STR_ARG(id_short(value_str_at(g, "id"))));
+}
+
+void show_goal_history(struct cli *c, const value *res)
+{
+	struct out *o = &c->out;
+	const value *g;
+
+	g = value_at(res, "goal");
+	out_styled(o, S_BOLD, value_str_at(g, "id"));
+	out_f(o, "  ");
+	out_text(o, value_str_at(g, "title"));
+	out_f(o, "\nAs it was at " STR_FMT ", after event %lld (" STR_FMT ").\n",
+			STR_ARG(out_clock(o, value_str_at(res, "at"))),
+			(long long)value_int_at(res, "seq"),
+			STR_ARG(out_clock(o, value_str_at(res, "seq_at"))));
+	goal_show_record(o, g);
+	out_f(o, "\n");
+	plan_tree_rows(c, value_at(value_at(res, "plan"), "phases"), STR(""), 0);
+	table_end(o, "");
+}
