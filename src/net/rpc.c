@@ -8,7 +8,7 @@
 enum { RPC_MAX_DEPTH = 64 };
 
 /* It lives in its own arena. */
-void rpc_pending_free(struct rpc_pending *p)
+static void rpc_pending_free(struct rpc_pending *p)
 {
 	struct arena a = p->arena;
 

@@ -28,7 +28,6 @@ struct rpc_pending {
  * send back is appended to *reply.
  */
 struct rpc_pending *rpc_pending_read(str text, size_t max, struct buf *reply);
-void rpc_pending_free(struct rpc_pending *p);
 /* Appends the answer; one of more than room bytes is replaced by an error that says so. */
 void rpc_pending_write(const struct rpc_pending *p, const value *result, const struct ov_err *err,
 		size_t room, struct buf *out);

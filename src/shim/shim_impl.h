@@ -174,7 +174,6 @@ int terminal_hold(struct shim *s);
 int terminal_open(struct shim *s, int io[3]);
 void terminal_resized(struct shim *s);
 void terminal_show(struct shim *s, const char *p, size_t n);
-void terminal_flush(struct shim *s);
 bool terminal_is_full(const struct shim *s);
 short terminal_events(const struct shim *s); /* that poll is to wait for */
 void terminal_serve(struct shim *s, short events);

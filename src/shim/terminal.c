@@ -81,15 +81,7 @@ static void hung_up(struct shim *s)
 	agent_hang_up(s);
 }
 
-void terminal_show(struct shim *s, const char *p, size_t n)
-{
-	if (s->terminal.pane < 0)
-		return;
-	buf_add(&s->terminal.shown, p, n);
-	terminal_flush(s);
-}
-
-void terminal_flush(struct shim *s)
+static void terminal_flush(struct shim *s)
 {
 	struct buf *b = &s->terminal.shown;
 
@@ -105,6 +97,14 @@ void terminal_flush(struct shim *s)
 		buf_consume(b, (size_t)n);
 	}
 	buf_done(b);
+}
+
+void terminal_show(struct shim *s, const char *p, size_t n)
+{
+	if (s->terminal.pane < 0)
+		return;
+	buf_add(&s->terminal.shown, p, n);
+	terminal_flush(s);
 }
 
 /* Who looks slower than the agent writes holds it up, as any terminal does. */

@@ -97,8 +97,6 @@ int register_write(struct daemon *d, struct ov_err *err);
 void register_remove(struct daemon *d);
 
 /* daemon_vital.c: what is said of our health, and to whom. */
-/* Why we cannot do all of our work, or NULL; a restart would not help. */
-const char *daemon_trouble(const struct daemon *d);
 void daemon_trouble_changed(struct daemon *d);
 /* The store refuses to be written, or can be again (NULL). */
 void daemon_store_failed(struct daemon *d, const struct ov_err *err);

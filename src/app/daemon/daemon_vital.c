@@ -7,7 +7,8 @@
 #include "core/tick/work_due.h"
 #include "version.h"
 
-const char *daemon_trouble(const struct daemon *d)
+/* Why we cannot do all of our work, or NULL; a restart would not help. */
+static const char *daemon_trouble(const struct daemon *d)
 {
 	if (d->safe.on)
 		return d->refusal.msg;

@@ -388,7 +388,7 @@ static void perform_harvest(struct task *t, const struct assignment *as)
 	git_harvest(t->x->git, &spec, task_git_done, t);
 }
 
-const struct effect_row effect_rows[EFFECT_KIND_COUNT] = {
+static const struct effect_row effect_rows[EFFECT_KIND_COUNT] = {
 	[FX_WORKSPACE] = { perform_workspace, "begin-workspace", "end-workspace", false },
 	[FX_RUN_START] = { perform_run_start, "begin-run-start", "end-run-start", false },
 	[FX_RUN_STOP] = { perform_run_stop, "begin-run-stop", "end-run-stop", false },

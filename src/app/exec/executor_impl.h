@@ -128,8 +128,6 @@ struct effect_row {
 	bool bare;         /* it need not be about an assignment */
 };
 
-/* executor.c */
-extern const struct effect_row effect_rows[EFFECT_KIND_COUNT];
 void task_free(struct task *t);
 /* The outcome's document; members of its data are added by the caller. */
 value *outcome_new(struct task *t, str outcome, str detail);

@@ -41,7 +41,8 @@ static void line(struct buf *b, struct arena *a, int indent, str text)
 	buf_addf(b, "%*s║\n", BOX_WIDTH - (int)columns, "");
 }
 
-void console_alert_write(struct buf *b, const struct event *e)
+/* Of an intervention.applied that stops something; otherwise appends nothing. */
+static void console_alert_write(struct buf *b, const struct event *e)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;

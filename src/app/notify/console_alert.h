@@ -8,7 +8,5 @@
 
 struct event;
 
-/* Of an intervention.applied that stops something; otherwise appends nothing. */
-void console_alert_write(struct buf *b, const struct event *e);
 /* To stderr, if that is a terminal. */
 void console_alert_published(const struct event *const *events, size_t n);

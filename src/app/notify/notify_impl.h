@@ -75,8 +75,6 @@ str notify_line(struct arena *a, str s, size_t max);
 str notify_place(struct arena *a, const struct notice_message *m);
 /* What is worked on: the node's name, or the goal's title. */
 str notify_task(const struct notice_message *m);
-/* As one line of Markdown that means nothing but itself: no mark-up, no mention, no reference. */
-void add_markdown(struct buf *out, str s);
 /* The same as a text of XML: & < > as entities. */
 void add_entities(struct buf *out, str s);
 /* The first line of an issue or comment of ours, by which it is found again. */

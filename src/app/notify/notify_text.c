@@ -64,7 +64,7 @@ void add_entities(struct buf *out, str s)
  * A backslash takes the meaning of mark-up, but not that of a mention or a reference, which are looked
  * for in the text that comes out: a space of no width parts those.
  */
-void add_markdown(struct buf *out, str s)
+static void add_markdown(struct buf *out, str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		unsigned char c = (unsigned char)s.p[i];

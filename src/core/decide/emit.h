@@ -78,9 +78,6 @@ str dispatch_send(struct decide_ctx *cx, const struct assignment *as, const char
 		str say);
 /* Says what became of a dispatch; nothing when it is not known or that is known already. */
 void dispatch_settle(struct decide_ctx *cx, str dispatch, enum dispatch_result result, str notes);
-/* Opens an episode unless one is open. evidence: an array of texts, or NULL. */
-void episode_open(struct decide_ctx *cx, const struct assignment *as, str reason,
-		const value *evidence);
 /* The stall has come to its last rung: a person was asked. */
 bool ladder_is_over(const struct node *n);
 /* Its run used up all attempts: from here on the ladder decides. */
@@ -111,8 +108,6 @@ enum plan_begun { PLAN_NOBODY, PLAN_ASKED_FOR, PLAN_MADE };
 enum plan_begun plan_begin(struct decide_ctx *cx, const struct event *created);
 /* Something moves: the due date moves with it, and progress ends the stall. */
 void note_life(struct decide_ctx *cx, const struct assignment *as, ov_time at, enum life_sign sign);
-/* Gives the node to another session: what there is is kept and handed over. agent may be empty. */
-void node_reassign(struct decide_ctx *cx, const struct assignment *as, str agent, str reason);
 /* The tool scope as a member of an event; left out when nothing is narrowed. */
 void ev_scope(struct decide_ctx *cx, struct event *e, const struct tool_scope *s);
 /* The tools that it may use cannot be had: nobody begins (as: goes on), and a person is asked. */

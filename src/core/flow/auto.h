@@ -23,7 +23,6 @@ void auto_switch_off(struct decide_ctx *cx, str reason);
 void auto_pause(struct decide_ctx *cx, const char *cause, str reason, int64_t entry);
 /* The same, and the entry is opened first. */
 void auto_pause_asking(struct decide_ctx *cx, const char *cause, str reason, str question);
-void auto_resume(struct decide_ctx *cx, str reason);
 /* The entry of the pause was closed with this answer: what was part of it is settled. */
 void auto_pause_settle(struct decide_ctx *cx, const struct escalation *x, str text);
 /* A person switched auto mode on again, which answers the entry of the pause. */

@@ -173,14 +173,9 @@ void tick_auto_absorb(struct decide_ctx *cx, const struct decision *d)
 	absorb(cx, d->escalation, cx->state->automatic.pause_entry);
 }
 
-void tick_auto_resume(struct decide_ctx *cx, const struct decision *d)
-{
-	auto_resume(cx, d->why);
-}
-
 /* ---- the end of it ---- */
 
-void auto_resume(struct decide_ctx *cx, str reason)
+static void auto_resume(struct decide_ctx *cx, str reason)
 {
 	struct event *e;
 
@@ -189,6 +184,11 @@ void auto_resume(struct decide_ctx *cx, str reason)
 	e = emit(cx, EV_AUTO_RESUMED, (struct subject){ 0 });
 	ev_note(cx, e, "reason", reason);
 	ev_flag(cx, e, "recount", true);
+}
+
+void tick_auto_resume(struct decide_ctx *cx, const struct decision *d)
+{
+	auto_resume(cx, d->why);
 }
 
 void auto_recount(struct decide_ctx *cx, size_t from)

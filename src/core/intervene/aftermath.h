@@ -36,9 +36,6 @@ struct verdict aftermath_judge(struct arena *a, const struct detection *d,
 void aftermath_review(struct decide_ctx *cx, const struct node *n, const struct iteration *now);
 /* Whatever came to an end by the events from `from` on: what is open about it is judged. */
 void aftermath_settle(struct decide_ctx *cx, size_t from);
-/* A verdict as an event. false_positive: a person says that there was nothing to find. */
-void detection_judge(struct decide_ctx *cx, const struct detection *d, enum effectiveness verdict,
-		str because, bool false_positive);
 /*
  * What helped, for a handoff: a list of texts, the newest HANDOFF_OVERSIGHT of those about the node, or
  * about the goal as a whole when it is NULL. The events of the batch from `from` on count.

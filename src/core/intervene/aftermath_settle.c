@@ -5,7 +5,8 @@
 #include "core/intervene/aftermath.h"
 #include "core/prompt/handoff.h"
 
-void detection_judge(struct decide_ctx *cx, const struct detection *d, enum effectiveness verdict,
+/* A verdict as an event. false_positive: a person says that there was nothing to find. */
+static void detection_judge(struct decide_ctx *cx, const struct detection *d, enum effectiveness verdict,
 		str because, bool false_positive)
 {
 	struct event *e = emit(cx, EV_DETECTION_JUDGED,

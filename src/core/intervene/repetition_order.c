@@ -13,7 +13,8 @@ enum {
 /* There are none: it is about this run alone. */
 static const struct history no_history = { .completion_centi = -1 };
 
-struct detect_context circle_context(const struct node *n, str call)
+/* What the words about it are made of. */
+static struct detect_context circle_context(const struct node *n, str call)
 {
 	return (struct detect_context){ .history = &no_history,
 		.objective = n->objective.n ? n->objective : n->name,

@@ -81,7 +81,7 @@ static struct moment step(const struct climb *c, enum rung rung, ov_time at, int
 		.ends_run = climb_ends_run(c, rung) };
 }
 
-struct timeline timeline_from(const struct timeline_start *s)
+static struct timeline timeline_from(const struct timeline_start *s)
 {
 	struct climb c = s->climb;
 	struct timeline t = { 0 };

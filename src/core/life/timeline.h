@@ -52,7 +52,6 @@ struct timeline_start {
 	ov_time now;
 };
 
-struct timeline timeline_from(const struct timeline_start *s);
 /* Of any run of this agent, from its last sign of life at 0; whatever the hour. */
 struct timeline timeline_of_agent(const struct policy *p, const struct policy_agent *agent);
 /*

@@ -16,7 +16,8 @@ enum {
 	CENTI = 100,
 };
 
-int64_t iteration_number(const struct node *n, const struct run *r)
+/* The number that an iteration of this run has, or will have. */
+static int64_t iteration_number(const struct node *n, const struct run *r)
 {
 	/* A number that is not the newest cannot be replaced: what is judged so late is another one. */
 	return r->iteration && r->iteration == n->iterations_n ? r->iteration : n->iterations_n + 1;

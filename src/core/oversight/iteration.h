@@ -11,7 +11,5 @@
 /* Texts are borrowed from the state or live in the arena; it is not to be given to record_done. */
 void iteration_make(struct arena *a, const struct state *s, const struct node *n,
 		const struct run *r, struct iteration *ret);
-/* The number that an iteration of this run has, or will have. */
-int64_t iteration_number(const struct node *n, const struct run *r);
 /* Does the file lie beneath one of the paths? "src" holds "src/a.c", but not "src2/a.c". */
 bool path_in_scope(const struct strs *scope, str file);

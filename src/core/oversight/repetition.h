@@ -32,8 +32,6 @@ bool circle_calls(const struct policy *p, const struct assignment *as, const str
 enum circle_look { CIRCLE_WAIT, CIRCLE_LOOK, CIRCLE_JUDGE };
 enum circle_look circle_output(const struct policy *p, const struct assignment *as,
 		const struct observation *o);
-/* What the words about it are made of. */
-struct detect_context circle_context(const struct node *n, str call);
 /* The run is over, as its agent found by itself that it went in circles: what that is to be called. */
 bool circle_ended(const struct oversight *o, const struct node *n, const struct run *r,
 		struct found *ret);

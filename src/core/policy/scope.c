@@ -7,7 +7,8 @@
 #include "base/str.h"
 #include "data/value/json.h"
 
-const char *scope_entry_problem(str entry)
+/* Why this can be no entry of a list: for people, or NULL. */
+static const char *scope_entry_problem(str entry)
 {
 	if (entry.n == 0 || entry.n > SCOPE_ENTRY)
 		return "a tool has a name of 1 to 64 characters";

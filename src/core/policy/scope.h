@@ -17,8 +17,6 @@ enum {
 	SCOPE_TOTAL = 256, /* entries of a list that comes of several */
 };
 
-/* Why this can be no entry of a list: for people, or NULL. */
-const char *scope_entry_problem(str entry);
 /* A list as it came from outside: an array of entries, not empty. The message is for after its name. */
 int scope_list_check(const value *list, struct ov_err *err);
 /* Nothing is narrowed. */

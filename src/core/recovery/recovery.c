@@ -13,7 +13,8 @@
 #include "core/prompt/prompt.h"
 #include "data/value/json.h"
 
-void episode_open(struct decide_ctx *cx, const struct assignment *as, str reason,
+/* Opens an episode unless one is open. evidence: an array of texts, or NULL. */
+static void episode_open(struct decide_ctx *cx, const struct assignment *as, str reason,
 		const value *evidence)
 {
 	struct event *e;
@@ -202,7 +203,8 @@ static str other_agent(const struct decide_ctx *cx, str from)
 	return STR("");
 }
 
-void node_reassign(struct decide_ctx *cx, const struct assignment *as, str agent, str reason)
+/* Gives the node to another session: what there is is kept and handed over. agent may be empty. */
+static void node_reassign(struct decide_ctx *cx, const struct assignment *as, str agent, str reason)
 {
 	struct event *e;
 

@@ -176,7 +176,6 @@ void state_index_run(struct state *s, struct run *r);
 /* The node is finished, or gone: the log has its iterations. */
 void node_drop_iterations(struct node *n);
 /* After a change of status, stage or dependencies: puts it into the right list. */
-void state_index_node(struct state *s, struct node *n);
 void state_index_assignment(struct state *s, struct assignment *as);
 /* After a leaf changed: derives the status of its parents, the goal's counts, and re-indexes who waits. */
 void state_roll_up(struct state *s, struct node *leaf);

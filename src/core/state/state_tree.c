@@ -76,7 +76,7 @@ void state_link_nodes(struct state *s, struct goal *g)
 	}
 }
 
-void state_index_node(struct state *s, struct node *n)
+static void state_index_node(struct state *s, struct node *n)
 {
 	list_remove(&n->link);
 	if (!node_is_leaf(n) || n->removed_in || n->goal->status != GOAL_ACTIVE)

@@ -78,8 +78,6 @@ static inline bool byte_in(char c, unsigned set)
 }
 /* The bytes from at on that are in the set, at most max of them. */
 size_t run_length(str s, size_t at, unsigned set, size_t max) _pure_;
-/* Is there a run of n letters and digits with one of each: not what words look like? */
-bool looks_random(str s, size_t n) _pure_;
 /* Does s at `at` start with this, letters of any case when lower-case is given? */
 bool text_at(str s, size_t at, const char *lower) _pure_;
 

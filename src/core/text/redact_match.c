@@ -23,7 +23,8 @@ size_t run_length(str s, size_t at, unsigned set, size_t max)
 	return n;
 }
 
-bool looks_random(str s, size_t n)
+/* Is there a run of n letters and digits with one of each: not what words look like? */
+static bool looks_random(str s, size_t n)
 {
 	unsigned seen = 0;
 	size_t run = 0;

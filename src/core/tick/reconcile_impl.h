@@ -153,8 +153,6 @@ void tick_count_workers(struct tick *t);
 struct tick_agent *tick_agent(struct tick *t, str name);
 /* Whoever could begin a run takes a slot for it; false: there is none left, or none of its agent. */
 bool tick_take_slot(struct tick *t, const struct assignment *as);
-/* A free worker for the decision's node, or the name of a new one. */
-bool tick_take_worker(struct tick *t, struct decision *d);
 /* The same, where its agent may run one more; otherwise the place of one that gives way. */
 bool tick_take_place(struct tick *t, struct decision *d, const struct policy_agent *agent);
 /* No other task may start with a worker of this kind: too many wait. Remembers that one could have. */

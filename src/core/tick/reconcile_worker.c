@@ -126,7 +126,8 @@ static bool take_named(struct tick *t, struct decision *d, str name)
 	return take(t, d, state_worker(t->w->state, name));
 }
 
-bool tick_take_worker(struct tick *t, struct decision *d)
+/* A free worker for the decision's node, or the name of a new one. */
+static bool tick_take_worker(struct tick *t, struct decision *d)
 {
 	const struct state *s = t->w->state;
 	bool automatic = str_is(d->node->goal->standing, STANDING_AUTO);

@@ -21,9 +21,6 @@ void worker_rebased(struct decide_ctx *cx, const struct worker *w, const struct 
 void worker_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o);
 /* The decisions of a tick about workers that are to be reset or removed. */
 void tick_worker(struct decide_ctx *cx, const struct decision *d);
-/* The worker cannot go on, and a person is told; and: that is over. */
-void worker_failed(struct decide_ctx *cx, const struct worker *w, str reason);
-void worker_asked_close(struct decide_ctx *cx, const struct worker *w, str answer);
 
 decide_fn decide_worker_add, decide_worker_start, decide_worker_message, decide_worker_review,
 		decide_worker_accept, decide_worker_reject, decide_worker_rebase,

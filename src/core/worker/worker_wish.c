@@ -167,7 +167,7 @@ static str question_start(struct decide_ctx *cx, const struct worker *w)
 	return arena_printf(cx->arena, "worker " STR_FMT ": ", STR_ARG(w->name));
 }
 
-void worker_asked_close(struct decide_ctx *cx, const struct worker *w, str answer)
+static void worker_asked_close(struct decide_ctx *cx, const struct worker *w, str answer)
 {
 	str start = question_start(cx, w);
 
@@ -180,7 +180,8 @@ void worker_asked_close(struct decide_ctx *cx, const struct worker *w, str answe
 	}
 }
 
-void worker_failed(struct decide_ctx *cx, const struct worker *w, str reason)
+/* The worker cannot continue, and a person is asked. */
+static void worker_failed(struct decide_ctx *cx, const struct worker *w, str reason)
 {
 	worker_asked_close(cx, w, reason);
 	worker_to(cx, w, WORKER_ERROR, reason);

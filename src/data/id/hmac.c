@@ -14,7 +14,7 @@ static void begin(struct sha256 *c, const uint8_t key[static BLOCK], uint8_t pad
 	sha256_add(c, block, BLOCK);
 }
 
-void hmac_sha256(str key, str message, uint8_t ret[static SHA256_LEN])
+static void hmac_sha256(str key, str message, uint8_t ret[static SHA256_LEN])
 {
 	uint8_t block[BLOCK] = { 0 }, inner[SHA256_LEN];
 	struct sha256 c;

@@ -38,10 +38,3 @@ bool take_number(str *s, int64_t *ret);
 /* Takes a word off the front, if it is there. */
 bool take_word(str *s, const char *word);
 void take_spaces(str *s);
-
-/* A line of TAP that tells how a test went. */
-struct tap_line {
-	bool ok, skip, todo;
-	str name;
-};
-bool tap_line_read(str line, struct tap_line *ret);

@@ -6,6 +6,12 @@
 #include "base/str.h"
 #include "data/report/testsum_impl.h"
 
+/* A line of TAP that tells how a test went. */
+struct tap_line {
+	bool ok, skip, todo;
+	str name;
+};
+
 static bool is_directive(str s, const char *word)
 {
 	size_t n = strlen(word);
@@ -37,7 +43,7 @@ static void directive(str rest, struct tap_line *ret)
 		ret->name = str_trim(str_sub(rest, 0, at));
 }
 
-bool tap_line_read(str line, struct tap_line *ret)
+static bool tap_line_read(str line, struct tap_line *ret)
 {
 	struct tap_line t = { .ok = !take_word(&line, "not ") };
 	int64_t number;

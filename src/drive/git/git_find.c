@@ -55,7 +55,8 @@ static str admin_folder(struct arena *a, const char *admin)
 	return path_real(a, line.p);
 }
 
-bool git_is_checkout(const struct git_call *c)
+/* Is c->path the user's checkout? */
+static bool git_is_checkout(const struct git_call *c)
 {
 	struct arena a = ARENA_INIT;
 	bool same = str_eq(path_real(&a, c->path), path_real(&a, c->g->repo));

@@ -15,7 +15,6 @@ int git_find(struct git_call *c, struct ov_err *err);
 int git_find_ours(struct git_call *c, struct ov_err *err);     /* a step: not the user's checkout */
 int git_find_required(struct git_call *c, struct ov_err *err); /* a step: the folder is there */
 int git_find_any(struct git_call *c, struct ov_err *err);      /* a step: something is there */
-bool git_is_checkout(const struct git_call *c);                /* is c->path the user's checkout? */
 void git_drop_locks(struct git_call *c);
 /* c->index is NAME in FOLDER, which is not there yet, and not locked by a git that was killed. */
 void git_temp_index(struct git_call *c, const char *folder, const char *name);

@@ -101,7 +101,7 @@ static int next_for(struct arena *a, const char *path, uid_t uid, struct ov_err 
 			(unsigned)uid);
 }
 
-int owner_check(const char *path, struct ov_err *err)
+static int owner_check(const char *path, struct ov_err *err)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;

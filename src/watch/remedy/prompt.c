@@ -90,7 +90,8 @@ static void add_part(const struct prompt_part *part, const struct mark *m, struc
 			m->text, STR_ARG(text), text.n ? "\n" : "", m->text);
 }
 
-str prompt_manual_path(struct arena *a, const struct remedy_ask *ask)
+/* The file that asks for a person, absolute. */
+static str prompt_manual_path(struct arena *a, const struct remedy_ask *ask)
 {
 	return arena_printf(a, "%s/" VITAL_MANUAL "%s.txt", ask->dir, ask->stamp);
 }

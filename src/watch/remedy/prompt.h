@@ -32,5 +32,3 @@ struct prompt_ask {
 };
 
 void prompt_build(const struct prompt_ask *p, struct buf *out);
-/* The file that asks for a person, absolute. */
-str prompt_manual_path(struct arena *a, const struct remedy_ask *ask);
