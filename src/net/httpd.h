@@ -74,8 +74,6 @@ struct http_link *http_link(struct http_req *req);
 /* Decoded query parameter or header (any case); the absent string when there is none. */
 str http_query(struct http_req *req, const char *name);
 str http_header(struct http_req *req, const char *name);
-/* One more header for the answer; name and value are copied. At most 8. */
-void http_set_header(struct http_req *req, const char *name, const char *text);
 
 /* Each answers and frees the request. */
 void http_answer(struct http_req *req, unsigned status, const char *content_type, str body);

@@ -12,7 +12,6 @@
 #include <microhttpd.h>
 
 enum {
-	HTTP_EXTRA_HEADERS = 8,
 	/* So much of a body that we do not want is read, so that the client gets to read our answer. */
 	HTTP_DISCARD_MAX = 1024 * 1024,
 };
@@ -60,11 +59,7 @@ struct http_pending {
 	unsigned status;
 	struct MHD_Response *response;
 	struct http_stream *stream; /* in the response, not owned */
-	struct {
-		char *name, *text;
-	} extra[HTTP_EXTRA_HEADERS];
-	size_t extra_count;
-	bool handed; /* the handler has or had it */
+	bool handed;                /* the handler has or had it */
 };
 
 void http_pause(struct http_pause *p);

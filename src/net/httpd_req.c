@@ -66,8 +66,6 @@ static void set_common_headers(struct http_pending *p, struct MHD_Response *r)
 		MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
 	if (p->refused == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(r, "Allow", p->allow);
-	for (size_t i = 0; i < p->extra_count; i++)
-		MHD_add_response_header(r, p->extra[i].name, p->extra[i].text);
 }
 
 static struct MHD_Response *make_response(struct http_pending *p, const char *content_type,
@@ -249,16 +247,6 @@ str http_query(struct http_req *req, const char *name)
 str http_header(struct http_req *req, const char *name)
 {
 	return str_from(header_of(pending_of(req), name));
-}
-
-void http_set_header(struct http_req *req, const char *name, const char *text)
-{
-	struct http_pending *p = pending_of(req);
-
-	assert(p->extra_count < HTTP_EXTRA_HEADERS);
-	p->extra[p->extra_count].name = arena_cstr(&p->arena, str_from(name));
-	p->extra[p->extra_count].text = arena_cstr(&p->arena, str_from(text));
-	p->extra_count++;
 }
 
 /* The response goes out now if the handler still runs, else when the connection is resumed. */

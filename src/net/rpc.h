@@ -47,5 +47,3 @@ void rpc_call_error(struct rpc_call *call, const struct ov_err *err);
 bool rpc_conn_notify(struct rpc_conn *conn, str method, const value *params);
 /* fn(user) once when the connection is gone; conn is invalid afterwards. Keeps a half-closed one open. */
 void rpc_conn_watch(struct rpc_conn *conn, void (*fn)(void *user), void *user);
-/* Takes back a watch with the same fn and user. */
-void rpc_conn_unwatch(struct rpc_conn *conn, void (*fn)(void *user), void *user);

@@ -506,14 +506,3 @@ void rpc_conn_watch(struct rpc_conn *conn, void (*fn)(void *user), void *user)
 
 	vec_push(&conn->watches, w);
 }
-
-void rpc_conn_unwatch(struct rpc_conn *conn, void (*fn)(void *user), void *user)
-{
-	for (size_t i = 0; i < conn->watches.n; i++) {
-		if (conn->watches.p[i].fn != fn || conn->watches.p[i].user != user)
-			continue;
-		vec_remove(&conn->watches, i);
-		conn_kick(conn);
-		return;
-	}
-}

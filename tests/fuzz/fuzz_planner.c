@@ -54,7 +54,7 @@ static void check_plan(struct arena *a, const value *plan)
 		.roles = parse(a, "[\"writer\"]") };
 	struct plan_report report;
 
-	plan_check_by(a, plan, &rules, &report);
+	plan_check(a, plan, &rules, &report);
 	check(report.problems.n == 0);
 	plan_report_done(&report);
 }

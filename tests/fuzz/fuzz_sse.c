@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "data/message/sse.h"
+#include "tests/sse_reader.h"
 
 enum { BOUND = 200 };
 

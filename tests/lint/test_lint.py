@@ -233,6 +233,64 @@ class Purity(Lint):
         self.refused(self.check(), "no library")
 
 
+class Dead(Lint):
+    """src/a.c offers f; what else there is uses it, or does not."""
+
+    def build(self, **sources):
+        commands = []
+        for name, source in sources.items():
+            folder = "tests" if name.startswith("test") else "src"
+            path, output = self.dir / folder / f"{name}.c", f"{folder}/{name}.o"
+            for place in (path.parent, self.dir / "build" / folder):
+                place.mkdir(parents=True, exist_ok=True)
+            path.write_text(source)
+            self.accepted(run(CC, "-c", "-O2", "-fPIE", "-o", self.dir / "build" / output, path))
+            commands.append({"directory": str(self.dir / "build"), "file": str(path), "output": output})
+        (self.dir / "build").mkdir(exist_ok=True)
+        (self.dir / "build" / "compile_commands.json").write_text(json.dumps(commands))
+
+    def allow(self, text):
+        (self.dir / "tools").mkdir(exist_ok=True)
+        (self.dir / "tools" / "dead-allow.txt").write_text(text)
+
+    def check(self):
+        return run(sys.executable, TOOLS / "check-dead", self.dir, self.dir / "build")
+
+    def test_what_another_file_uses_lives(self):
+        self.build(a="int f(void) { return 1; }\n", main="int f(void);\nint main(void) { return f(); }\n")
+        self.accepted(self.check())
+
+    def test_what_nobody_uses_is_dead(self):
+        self.build(a="int f(void) { return 1; } /* f is fine */\n", main="int main(void) { return 0; }\n")
+        self.refused(self.check(), "src/a.c: f is used by nobody")
+
+    def test_what_only_tests_use_is_dead(self):
+        self.build(a="int f(void) { return 1; }\n", test_a="int f(void);\nint main(void) { return f(); }\n")
+        self.refused(self.check(), "src/a.c: f is used by tests alone")
+        self.allow("f why not\n")
+        self.accepted(self.check())
+        self.allow("f\n")
+        self.refused(self.check(), "f needs a reason")
+
+    def test_what_only_its_file_uses_is_static(self):
+        self.build(main="int f(int x) { return x + 1; }\nint main(int n, char **v) { (void)v; return f(n); }\n")
+        self.refused(self.check(), "src/main.c: f is used by this file alone: make it static")
+
+    def test_what_a_macro_puts_into_a_table_lives(self):
+        self.build(a="int do_f(void) { return 1; }\n#define X(n) do_##n,\nint (*const table[])(void) = { X(f) };\n",
+                   main="extern int (*const table[])(void);\nint main(void) { return table[0](); }\n")
+        self.accepted(self.check())
+
+    def test_what_is_allowed_for_nothing(self):
+        self.build(a="int f(void) { return 1; }\n", main="int f(void);\nint main(void) { return f(); }\n")
+        self.allow("f tests need it\ngone tests need it\n")
+        self.refused(self.check(), "dead-allow.txt:1: f is used", "dead-allow.txt:2: gone is used, or is gone")
+
+    def test_nothing_to_check_is_no_success(self):
+        self.build()
+        self.refused(self.check(), "no object")
+
+
 class Texts(Lint):
     def check(self, name, text, mode=0o644):
         path = self.dir / name

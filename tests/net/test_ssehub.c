@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "data/message/sse.h"
 #include "tests/net/http.h"
+#include "tests/sse_reader.h"
 
 TEST_MAIN
 

@@ -10,6 +10,7 @@
 #include "tests/sim/queue.h"
 #include "tests/sim/simgit.h"
 #include "tests/test.h"
+#include "tests/update_find.h"
 
 /* ---- the kernel ---- */
 

@@ -7,6 +7,15 @@
 #include "base/str.h"
 #include "tests/test.h"
 
+static const char *fact_name(enum fact_kind kind)
+{
+#define NAME(sym, name) [sym] = name,
+	static const char *const names[] = { FACTS(NAME) };
+#undef NAME
+
+	return names[kind];
+}
+
 str capture_read(struct arena *a, const char *path)
 {
 	str full = arena_printf(a, "%s/tests/captures/%s", getenv("OV_SOURCE_ROOT"), path);

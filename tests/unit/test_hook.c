@@ -122,7 +122,7 @@ TEST(calls_as_facts)
 		assert_true(hook_fact(&arena, line, raw, &f, &taken));
 		assert_true(hook_fact(&arena, line, claude, &g, &taken));
 		if (f.kind != rows[i].kind || g.kind != rows[i].structured)
-			fail_msg("%s: %s, %s", rows[i].json, fact_name(f.kind), fact_name(g.kind));
+			fail_msg("%s: %d, %d", rows[i].json, f.kind, g.kind);
 		if (!str_is(f.name, rows[i].name) || !str_is(f.id, rows[i].id))
 			fail_msg("%s: %s", rows[i].json, arena_cstr(&arena, line));
 		if (f.kind == FACT_NOTICE || rows[i].text[0] || f.text.n)

@@ -34,8 +34,7 @@ static void on_done(void *user, const struct job_result *r)
 	o->r.out = buf_str(&o->out);
 	o->r.err = buf_str(&o->err);
 	o->calls++;
-	/* Both are harmless in here. */
-	job_cancel(o->job);
+	/* Harmless in here. */
 	job_abandon(o->job);
 	loop_quit(o->loop, 0);
 }
@@ -91,7 +90,7 @@ TEST(output_and_exit_are_reported)
 	assert_int_equal(o.r.exit.code, 3);
 	assert_string_equal(buf_cstr(&o.out), "out\n");
 	assert_string_equal(buf_cstr(&o.err), "err\n");
-	assert_false(o.r.out_cut || o.r.err_cut || o.r.timed_out || o.r.cancelled);
+	assert_false(o.r.out_cut || o.r.err_cut || o.r.timed_out);
 	outcome_done(&o);
 	assert_int_equal(count_fds(), before);
 }
@@ -219,7 +218,6 @@ TEST(a_timeout_ends_the_whole_group)
 	spec.timeout_ms = 300;
 	run(&o, &spec);
 	assert_true(o.r.timed_out);
-	assert_false(o.r.cancelled);
 	assert_int_equal(o.r.exit.signal, SIGTERM);
 	assert_true(str_to_i64(str_trim(o.r.out), &pid));
 	for (int i = 0; i < 10000 && proc_start_time((int)pid); i++)
@@ -240,27 +238,6 @@ TEST(who_ignores_the_polite_signal_is_killed)
 	assert_true(o.r.timed_out);
 	assert_int_equal(o.r.exit.signal, SIGKILL);
 	assert_string_equal(buf_cstr(&o.out), "deaf\n");
-	outcome_done(&o);
-}
-
-TEST(a_stopped_process_can_be_cancelled)
-{
-	SKIP_WITHOUT_PIDFDS();
-	struct job_spec spec = JOB_SPEC_INIT;
-	siginfo_t si = { 0 };
-	struct outcome o;
-
-	spec.proc.argv = SH("kill -STOP $$; exit 9");
-	start(&o, &spec);
-	assert_int_equal(waitid(P_ALL, 0, &si, WSTOPPED | WNOWAIT), 0);
-	job_cancel(o.job);
-	job_cancel(o.job);
-	assert_int_equal(o.calls, 0); /* only from the loop */
-	loop_run(o.loop);
-	assert_int_equal(o.calls, 1);
-	assert_true(o.r.cancelled);
-	assert_false(o.r.timed_out);
-	assert_int_equal(o.r.exit.signal, SIGTERM); /* it woke up for that */
 	outcome_done(&o);
 }
 

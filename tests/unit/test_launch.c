@@ -567,9 +567,9 @@ TEST(every_row_is_whole)
 		assert_int_equal(f->transcript != NULL, f->terminal && f->structured);
 	}
 	assert_null(agent_format_names[agent_formats_n]);
-	for (int i = 0; i < TOOL_CLASS_COUNT; i++)
-		assert_int_equal(tool_class_parse(str_from(tool_class_name((enum tool_class)i))),
-				i);
+#define PARSED(sym, name) assert_int_equal(tool_class_parse(STR(name)), sym);
+	TOOL_CLASSES(PARSED)
+#undef PARSED
 }
 
 static char *given(const char *name)

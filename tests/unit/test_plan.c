@@ -30,7 +30,7 @@ static str problems_of(struct arena *a, const value *doc)
 	struct buf b = BUF_INIT;
 	str s;
 
-	plan_check(a, doc, &limits, &report);
+	plan_check(a, doc, &(struct plan_rules){ .limits = limits }, &report);
 	for (size_t i = 0; i < report.problems.n; i++)
 		buf_addf(&b, STR_FMT ": " STR_FMT "\n", STR_ARG(report.problems.p[i].path),
 				STR_ARG(report.problems.p[i].text));
@@ -227,7 +227,7 @@ TEST(agents_that_are_not_configured)
 	struct arena a = ARENA_INIT;
 	struct plan_report report;
 
-	plan_check_by(&a,
+	plan_check(&a,
 			parse(&a,
 					ONE(TASK("T1", ", 'suggestedAgent': 'codx'") "," TASK("T2",
 							", 'suggestedAgent': 'codex'"))),
@@ -326,7 +326,7 @@ TEST(all_at_once)
 			"phases[1].tasks[0].deps[0]: \"T9.9\" is not a node of this plan (nearest: "
 			"\"T1.9\")\n"
 			"T1.2 -> T2.1 -> T1.2: dependency cycle\n");
-	plan_check(&a, doc, &limits, &report);
+	plan_check(&a, doc, &(struct plan_rules){ .limits = limits }, &report);
 	assert_int_equal(plan_report_error(&report, &err), OV_EINVALID_PLAN);
 	assert_non_null(strstr(err.msg, "3 problems, the first: phases[1].tasks[2]"));
 	assert_true(err.next[0]);
@@ -375,7 +375,7 @@ TEST(limits)
 	struct plan_limits limits = PLAN_LIMITS_DEFAULT;
 	struct plan_report report;
 
-	plan_check(&a, big_plan(&a, 5, 7, 7), &limits, &report);
+	plan_check(&a, big_plan(&a, 5, 7, 7), &(struct plan_rules){ .limits = limits }, &report);
 	assert_int_equal(report.problems.n, 0);
 	assert_int_equal(report.phases, 5);
 	assert_int_equal(report.tasks, 35);
@@ -399,22 +399,22 @@ TEST(limits_of_written_plans)
 	struct arena a = ARENA_INIT;
 	struct plan_report report;
 
-	plan_check_by(&a, big_plan(&a, 49, 200, 0), &PLAN_RULES_WRITTEN, &report);
+	plan_check(&a, big_plan(&a, 49, 200, 0), &PLAN_RULES_WRITTEN, &report);
 	assert_int_equal(report.problems.n, 0);
 	assert_int_equal(report.nodes.n, 49 + 49 * 200);
 	assert_int_equal(report.ready, 49 * 200);
 	plan_report_done(&report);
-	plan_check_by(&a, big_plan(&a, 50, 4, 50), &PLAN_RULES_WRITTEN, &report);
+	plan_check(&a, big_plan(&a, 50, 4, 50), &PLAN_RULES_WRITTEN, &report);
 	assert_int_equal(report.problems.n, 1);
 	assert_string_equal(report.problems.p[0].text.p,
 			"more than 10000 phases, tasks and subtasks");
 	assert_int_equal(report.nodes.n, LIMIT_NODES);
 	plan_report_done(&report);
-	plan_check_by(&a, big_plan(&a, 51, 1, 51), &PLAN_RULES_WRITTEN, &report);
+	plan_check(&a, big_plan(&a, 51, 1, 51), &PLAN_RULES_WRITTEN, &report);
 	assert_string_equal(report.problems.p[0].text.p, "51 phases, at most 50 are allowed");
 	assert_string_equal(report.problems.p[1].text.p, "51 subtasks, at most 50 are allowed");
 	plan_report_done(&report);
-	plan_check_by(&a, big_plan(&a, 1, 201, 1), &PLAN_RULES_WRITTEN, &report);
+	plan_check(&a, big_plan(&a, 1, 201, 1), &PLAN_RULES_WRITTEN, &report);
 	assert_string_equal(report.problems.p[0].text.p, "201 tasks, at most 200 are allowed");
 	plan_report_done(&report);
 	arena_done(&a);
@@ -445,7 +445,7 @@ TEST(what_can_start_at_once)
 		struct arena a = ARENA_INIT;
 		struct plan_report report;
 
-		plan_check_by(&a, parse(&a, cases[i].plan), &PLAN_RULES_WRITTEN, &report);
+		plan_check(&a, parse(&a, cases[i].plan), &PLAN_RULES_WRITTEN, &report);
 		assert_int_equal(report.problems.n, 0);
 		assert_int_equal(report.ready, cases[i].ready);
 		assert_int_equal(report.leaves, cases[i].leaves);
@@ -502,7 +502,7 @@ TEST(large_and_wrong)
 				value_put(&a, (value *)value_item(subtasks, s), "deps", deps);
 			}
 		}
-	plan_check(&a, doc, &limits, &report);
+	plan_check(&a, doc, &(struct plan_rules){ .limits = limits }, &report);
 	assert_int_equal(report.problems.n, 200);
 	assert_true(a.used < 64 << 20);
 	plan_report_done(&report);
@@ -527,7 +527,7 @@ TEST(long_cycle)
 		value_push(&a, deps, value_strf(&a, "S1.1.%d", (s + 1) % MANY + 1));
 		value_put(&a, (value *)value_item(subtasks, (size_t)s), "deps", deps);
 	}
-	plan_check(&a, doc, &limits, &report);
+	plan_check(&a, doc, &(struct plan_rules){ .limits = limits }, &report);
 	assert_int_equal(report.problems.n, 1);
 	assert_true(str_starts(report.problems.p[0].path, STR("S1.1.1 -> S1.1.2 -> ")));
 	assert_true(str_ends(report.problems.p[0].path, STR("S1.1.9998 -> S1.1.1")));
@@ -546,7 +546,7 @@ TEST(long_sequence)
 	value_put(&a, doc, "sequential", value_bool(&a, true));
 	for (size_t i = 0; i < value_count(phases); i++)
 		value_put(&a, (value *)value_item(phases, i), "sequential", value_bool(&a, true));
-	plan_check_by(&a, doc, &PLAN_RULES_WRITTEN, &report);
+	plan_check(&a, doc, &PLAN_RULES_WRITTEN, &report);
 	assert_int_equal(report.problems.n, 0);
 	assert_int_equal(report.ready, 1);
 	plan_report_done(&report);

@@ -5,6 +5,15 @@
 #include "tests/test.h"
 #include "tests/unit/stream_fixture.h"
 
+static const char *render_role_name(enum render_role kind)
+{
+#define NAME(sym, name) [sym] = name,
+	static const char *const names[] = { RENDER_ROLES(NAME) };
+#undef NAME
+
+	return names[kind];
+}
+
 static void on_line(void *user, const struct render_line *l)
 {
 	struct buf *out = user;

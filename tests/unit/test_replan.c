@@ -504,7 +504,7 @@ TEST(documents)
 	assert_true(value_equal(value_at(json(&f, all), "phases"),
 			value_at(plan_document(&f.arena, vec_last(&f.state->goals)), "phases")));
 	doc = plan_fallback(&f.arena, &g);
-	plan_check(&f.arena, doc, &limits, &report);
+	plan_check(&f.arena, doc, &(struct plan_rules){ .limits = limits }, &report);
 	assert_int_equal(report.problems.n, 0);
 	assert_int_equal(report.tasks, 1);
 	plan_report_done(&report);

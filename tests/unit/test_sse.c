@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "data/message/sse.h"
 #include "tests/rng.h"
+#include "tests/sse_reader.h"
 
 /* Feeds in pieces and writes what comes out as "id/event/data|". */
 static int collect(struct sse *d, str text, struct rng *r, size_t most, struct buf *out)

@@ -373,7 +373,6 @@ TEST(names)
 	for (int i = 0; i < TROUBLE_COUNT; i++)
 		assert_int_equal(trouble_parse(str_from(trouble_name((enum trouble)i))), i);
 	assert_int_equal(trouble_parse(STR("nonsense")), -1);
-	assert_string_equal(fact_name(FACT_RETRYING), "retrying");
 	assert_null(format_find(STR("nonsense")));
 }
 

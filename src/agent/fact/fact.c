@@ -3,14 +3,8 @@
 #include "base/str.h"
 
 #define NAME(sym, name) [sym] = name,
-static const char *const fact_names[] = { FACTS(NAME) };
 static const char *const trouble_names[] = { TROUBLES(NAME) };
 #undef NAME
-
-const char *fact_name(enum fact_kind kind)
-{
-	return fact_names[kind];
-}
 
 bool fact_is_life(enum fact_kind kind)
 {

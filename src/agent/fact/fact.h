@@ -111,7 +111,6 @@ struct fact {
 
 typedef void fact_fn(void *user, const struct fact *f);
 
-const char *fact_name(enum fact_kind kind);
 const char *trouble_name(enum trouble t);
 /* The trouble with this name, or -1. */
 int trouble_parse(str name);

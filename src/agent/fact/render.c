@@ -5,15 +5,6 @@
 #include "base/str.h"
 #include "base/utf8.h"
 
-#define NAME(sym, name) [sym] = name,
-static const char *const role_names[] = { RENDER_ROLES(NAME) };
-#undef NAME
-
-const char *render_role_name(enum render_role role)
-{
-	return role_names[role];
-}
-
 void render_init(struct render *r, bool live, render_fn *fn, void *user)
 {
 	*r = (struct render){ .fn = fn, .user = user, .live = live };

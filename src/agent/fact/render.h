@@ -50,4 +50,3 @@ void render_init(struct render *r, bool live, render_fn *fn, void *user);
 void render_fact(struct render *r, const struct fact *f);
 /* What is still open, and the sum. ended: the run has ended, so that what is open will stay so. */
 void render_end(struct render *r, bool ended);
-const char *render_role_name(enum render_role role);

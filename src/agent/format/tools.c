@@ -10,11 +10,6 @@ enum { ENTRIES_MAX = 256, ENTRY_MAX = 128 };
 static const char *const class_names[] = { TOOL_CLASSES(NAME) };
 #undef NAME
 
-const char *tool_class_name(enum tool_class c)
-{
-	return class_names[c];
-}
-
 static char lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;

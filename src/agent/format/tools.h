@@ -16,7 +16,6 @@ struct tool_scope {
 /* By format; each ends with a NULL name. */
 extern const struct tool_name tools_claude[], tools_codex[], tools_gemini[], tools_opencode[];
 
-const char *tool_class_name(enum tool_class c);
 /* The class with this name, or -1. */
 int tool_class_parse(str name);
 /* Is `tool` (as the agent calls it) meant by `entry`? */

@@ -66,7 +66,6 @@ int command_run(struct cli *c, struct ov_err *err);
 /* Was any of the command's own options given? */
 bool cli_narrowed(const struct cli *c);
 
-bool noun_exists(str noun);
 /* Points to the command's help; returns the error's code. */
 int usage_next(struct cli *c, const struct op *cmd, struct ov_err *err);
 /* "goal create" */

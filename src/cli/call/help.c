@@ -18,7 +18,7 @@ static const struct op *command_at(size_t *at)
 	return *at < OP_COUNT ? &op_rows[*at] : NULL;
 }
 
-bool noun_exists(str noun)
+static bool noun_exists(str noun)
 {
 	const struct op *cmd;
 

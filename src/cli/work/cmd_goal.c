@@ -267,7 +267,8 @@ static void show_oversight(struct out *o, const value *said)
 	}
 }
 
-void goal_show_record(struct out *o, const value *g)
+/* The record of a goal, for people. */
+static void goal_show_record(struct out *o, const value *g)
 {
 	show_state(o, g);
 	show_usage(o, value_at(g, "usage"));

@@ -21,7 +21,8 @@ static void status_cell(struct out *o, const value *w)
 		cell(o, status_style(status), status);
 }
 
-void worker_row(struct out *o, const value *w)
+/* One row of a table: name, state, time in it, agent, task. */
+static void worker_row(struct out *o, const value *w)
 {
 	str task = value_str_at(w, "task");
 
@@ -36,7 +37,8 @@ void worker_row(struct out *o, const value *w)
 	row_end(o);
 }
 
-void auto_summary(struct out *o, const value *mode)
+/* "Auto Mode: N workers, M tasks completed, L errors" */
+static void auto_summary(struct out *o, const value *mode)
 {
 	out_f(o, "Auto Mode: %lld workers, %lld tasks completed, %lld errors",
 			(long long)value_int_at(mode, "workers"),
@@ -63,7 +65,7 @@ void auto_was_on(struct out *o, const value *mode)
 			STR_ARG(value_str_at(mode, "stopped_at")));
 }
 
-bool auto_was_used(const value *mode)
+static bool auto_was_used(const value *mode)
 {
 	return value_bool_at(mode, "on") || value_str_at(mode, "since").n ||
 			value_int_at(mode, "workers");

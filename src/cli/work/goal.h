@@ -4,5 +4,3 @@
 
 /* Its status for people, who need one word: an aborted goal is paused, but called aborted. */
 str goal_status_word(const value *g);
-/* The record of a goal, for people. */
-void goal_show_record(struct out *o, const value *g);

@@ -121,7 +121,7 @@ int plan_load(struct cli *c, str path, const value **ret, struct ov_err *err)
 		return r;
 	config = checking ? config_there(c) : NULL;
 	rules.policy = config ? &config->policy : NULL;
-	plan_check_by(c->arena, doc, &rules, &report);
+	plan_check(c->arena, doc, &rules, &report);
 	config_free(config);
 	*ret = doc;
 	if (report.problems.n && daemon_decides(c, &report)) {

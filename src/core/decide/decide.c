@@ -166,11 +166,6 @@ void node_blocked_by(struct decide_ctx *cx, const struct node *n, str by)
 		ev_int(cx, e, "blocked_until_ms", n->blocked_until);
 }
 
-void node_block(struct decide_ctx *cx, const struct node *n, str reason, str by, str unblock_when)
-{
-	node_block_as(cx, n, BLOCK_PERSON, reason, by, unblock_when, 0);
-}
-
 void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status to, str reason)
 {
 	struct event *e;

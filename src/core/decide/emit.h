@@ -35,8 +35,7 @@ str make_id(struct decide_ctx *cx, const char *prefix);
 
 /* Status changes; each does nothing (NULL) when the thing already has that status. */
 struct event *node_to(struct decide_ctx *cx, const struct node *n, enum node_status to, str reason);
-void node_block(struct decide_ctx *cx, const struct node *n, str reason, str by, str unblock_when);
-/* As node_block, and says why, and until when if it unblocks itself (0: it does not). */
+/* Says why, by what, and until when if it unblocks itself (0: it does not). */
 void node_block_as(struct decide_ctx *cx, const struct node *n, enum block_kind kind, str reason,
 		str by, str unblock_when, ov_time until);
 /* It stays blocked as it is; this one answers for it from now on. */

@@ -35,7 +35,7 @@ int plan_refuse(struct decide_ctx *cx, const value *plan, value **ret_warnings, 
 	int r;
 
 	rules.policy = cx->policy;
-	plan_check_by(cx->arena, plan, &rules, &report);
+	plan_check(cx->arena, plan, &rules, &report);
 	r = plan_report_error(&report, err);
 	*ret_warnings = warnings_of(cx, &report);
 	plan_report_done(&report);

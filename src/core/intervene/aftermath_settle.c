@@ -6,8 +6,8 @@
 #include "core/prompt/handoff.h"
 
 /* A verdict as an event. false_positive: a person says that there was nothing to find. */
-static void detection_judge(struct decide_ctx *cx, const struct detection *d, enum effectiveness verdict,
-		str because, bool false_positive)
+static void detection_judge(struct decide_ctx *cx, const struct detection *d,
+		enum effectiveness verdict, str because, bool false_positive)
 {
 	struct event *e = emit(cx, EV_DETECTION_JUDGED,
 			(struct subject){ .goal = d->goal_id, .node = d->node_id });

@@ -354,32 +354,6 @@ void update_parse(struct arena *a, const struct update_block *b, const str *sent
 		fill(&ret->update, update);
 }
 
-/* Later ones win, but a block of our own is no answer as long as there is any other. */
-static void consider(struct arena *a, const struct update_block *b, const str *sent, size_t sent_n,
-		struct update_result *best)
-{
-	struct update_result r;
-
-	update_parse(a, b, sent, sent_n, &r);
-	if (r.verdict > UPDATE_OWN || (r.verdict == UPDATE_OWN && best->verdict <= UPDATE_OWN))
-		*best = r;
-}
-
-void update_find(struct arena *a, str window, uint64_t offset, bool cut, const str *sent,
-		size_t sent_n, struct update_result *ret)
-{
-	struct update_scan s;
-	struct update_block b;
-
-	*ret = (struct update_result){ .verdict = UPDATE_NONE };
-	update_scan_init(&s, offset, cut);
-	while (update_scan_next(&s, &window, &b))
-		consider(a, &b, sent, sent_n, ret);
-	if (update_scan_end(&s, &b))
-		consider(a, &b, sent, sent_n, ret);
-	update_scan_done(&s);
-}
-
 str update_problems_text(struct arena *a, const struct update_result *r)
 {
 	_cleanup_(buf_done)
@@ -475,11 +449,6 @@ bool update_completion(const value *stored, int64_t *ret_centi)
 		return false;
 	*ret_centi = (int64_t)(percent * 100 + 0.5);
 	return true;
-}
-
-value *update_to_value(struct arena *a, const struct update *u)
-{
-	return update_merge(a, NULL, u);
 }
 
 str update_identity(struct arena *a, str run_id, const struct update_block *b)

@@ -107,17 +107,9 @@ struct update_result {
 /* One block against the texts that we sent to this agent. */
 void update_parse(struct arena *a, const struct update_block *b, const str *sent, size_t sent_n,
 		struct update_result *ret);
-/*
- * The last update in what an agent wrote: window is the end of it, its first byte at offset. With
- * nothing but blocks of our own the verdict is UPDATE_OWN.
- */
-void update_find(struct arena *a, str window, uint64_t offset, bool cut, const str *sent,
-		size_t sent_n, struct update_result *ret);
 /* The problems, one line each, for the next nudge to quote. */
 str update_problems_text(struct arena *a, const struct update_result *r);
 
-/* {"status": ..., ...}: what was said, in the order of the table of keys. */
-value *update_to_value(struct arena *a, const struct update *u);
 /*
  * What is stored (an object, or NULL) with the update merged in. A key that was not said keeps its
  * value; a key that was said replaces it, except that evidence and decisions grow: new entries are

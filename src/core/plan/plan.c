@@ -274,7 +274,7 @@ static void check_top(struct plan_checking *c, const value *doc)
 				LIMIT_NODES);
 }
 
-void plan_check_by(struct arena *a, const value *doc, const struct plan_rules *rules,
+void plan_check(struct arena *a, const value *doc, const struct plan_rules *rules,
 		struct plan_report *ret)
 {
 	struct plan_checking c = { .a = a, .rules = rules, .r = ret };
@@ -294,12 +294,6 @@ void plan_check_by(struct arena *a, const value *doc, const struct plan_rules *r
 	check_agents(&c);
 	count_ready(ret);
 	map_done(&c.by_id);
-}
-
-void plan_check(struct arena *a, const value *doc, const struct plan_limits *limits,
-		struct plan_report *ret)
-{
-	plan_check_by(a, doc, &(struct plan_rules){ .limits = *limits }, ret);
 }
 
 void plan_report_done(struct plan_report *r)

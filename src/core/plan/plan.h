@@ -57,10 +57,7 @@ struct plan_report {
 };
 
 /* Texts live in the arena or in the document. The caller releases the report. */
-void plan_check_by(struct arena *a, const value *doc, const struct plan_rules *rules,
-		struct plan_report *ret);
-/* As a document of a person's within these limits, for no goal. */
-void plan_check(struct arena *a, const value *doc, const struct plan_limits *limits,
+void plan_check(struct arena *a, const value *doc, const struct plan_rules *rules,
 		struct plan_report *ret);
 /* Notes one more problem, unless there are too many already for anybody to read. */
 void plan_problem(struct plan_report *r, struct arena *a, str path, const char *fmt, ...)

@@ -102,7 +102,7 @@ void plan_check_replan(struct arena *a, const struct state *s, const struct goal
 
 	own.state = s;
 	own.goal = g;
-	plan_check_by(a, doc, &own, ret);
+	plan_check(a, doc, &own, ret);
 	if (!g->plan_version)
 		return;
 	diff = plan_diff(a, plan_document(a, g), doc);

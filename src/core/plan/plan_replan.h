@@ -11,7 +11,7 @@
 /*
  * As plan_check, and against the goal: what the document may not do to the nodes that are there is
  * told with its path, too. Dependencies may name finished nodes that the document leaves out. For a
- * goal without a plan this is plan_check_by.
+ * goal without a plan this is plan_check.
  */
 void plan_check_replan(struct arena *a, const struct state *s, const struct goal *g,
 		const value *doc, const struct plan_rules *rules, struct plan_report *ret);

@@ -41,7 +41,7 @@ static void check_document(const struct check *k, const value *doc,
 		.roles = k->task->roles };
 	struct plan_report report;
 
-	plan_check_by(k->arena, doc, &rules, &report);
+	plan_check(k->arena, doc, &rules, &report);
 	for (size_t i = 0; i < report.problems.n; i++) {
 		str path = report.problems.p[i].path;
 

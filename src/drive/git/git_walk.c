@@ -62,11 +62,6 @@ static int open_part(struct git_call *c, const char *path, int last)
 	return fd;
 }
 
-int git_walk_open(struct git_call *c, const char *path)
-{
-	return open_part(c, path, O_RDONLY);
-}
-
 /*
  * What its owner closed to itself, and so to us, is opened: git passes over such a folder without
  * failing. By descriptor, so that it is this very one; a file with other names may be somebody else's.

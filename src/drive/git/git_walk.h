@@ -22,8 +22,6 @@ struct git_walk {
  * Folders that their owner cannot read, search or write are opened, unless the call only peeks.
  */
 void git_walk(struct git_walk *w, const char *from);
-/* A folder of the worktree, or -1 with errno. */
-int git_walk_open(struct git_call *c, const char *path);
 const char *git_walk_name(struct arena *a, const char *folder, const char *name); /* its path */
 
 /*

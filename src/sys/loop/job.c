@@ -40,7 +40,7 @@ struct job {
 	struct buf input;
 	size_t written;
 	size_t max_output;
-	bool keep_tail, ending, exited, timed_out, cancelled, reported;
+	bool keep_tail, ending, exited, timed_out, reported;
 	job_done_fn *done;
 	void *user;
 };
@@ -156,7 +156,7 @@ static void job_free(struct job *j)
 
 static void job_report(struct job *j)
 {
-	struct job_result r = { .timed_out = j->timed_out, .cancelled = j->cancelled };
+	struct job_result r = { .timed_out = j->timed_out };
 
 	if (j->ending)
 		signal_group(j, SIGKILL);
@@ -226,14 +226,6 @@ static void on_timer(void *user)
 int job_pid(const struct job *j)
 {
 	return j->exited ? 0 : j->proc.pid;
-}
-
-void job_cancel(struct job *j)
-{
-	if (j->reported)
-		return;
-	j->cancelled = true;
-	job_end(j);
 }
 
 void job_abandon(struct job *j)

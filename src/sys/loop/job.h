@@ -27,7 +27,7 @@ struct job_spec {
 
 struct job_result {
 	struct proc_exit exit;
-	bool timed_out, cancelled;
+	bool timed_out;
 	str out, err; /* valid during the callback */
 	bool out_cut, err_cut;
 };
@@ -42,7 +42,5 @@ int job_start(struct loop *l, const struct job_spec *spec, job_done_fn *done, vo
 		struct job **ret, struct ov_err *err);
 /* Its child's process, 0 once that has ended. */
 int job_pid(const struct job *j);
-/* Ends the child; done is still called once, with .cancelled. */
-void job_cancel(struct job *j);
 /* Ends the child at once and forgets it without calling done: for shutting down. */
 void job_abandon(struct job *j);

@@ -225,16 +225,6 @@ const char *watch_state_name(enum watch_state s)
 	return state_names[s];
 }
 
-const char *watch_event_name(enum watch_event e)
-{
-	return event_names[e];
-}
-
-const char *watch_action_name(enum watch_action a)
-{
-	return action_names[a];
-}
-
 /* ---- drawn ---- */
 
 static void list_names(struct buf *out, const char *title, const char *const *names,

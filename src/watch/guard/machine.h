@@ -81,8 +81,6 @@ struct watch_step {
 
 const struct watch_step *machine_step(enum watch_state s, enum watch_event e);
 const char *watch_state_name(enum watch_state s);
-const char *watch_event_name(enum watch_event e);
-const char *watch_action_name(enum watch_action a);
 /* The whole table for docs/watch.md. */
 void machine_markdown(struct buf *out);
 void machine_dot(struct buf *out); /* without what is nothing */
