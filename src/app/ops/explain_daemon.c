@@ -44,7 +44,7 @@ static void take_unrecorded(void *user, const struct act *x)
 }
 
 /* An event that cannot be read any more leaves a gap, and the rest of the story. */
-static void tell(struct telling *t)
+static void tell_daemon(struct telling *t)
 {
 	const struct seqs *history = &t->cx->state->vigil.history;
 	const char *dir = t->cx->daemon->dir;
@@ -202,7 +202,7 @@ value *explain_daemon(struct op_ctx *cx)
 	const char *state = state_word(cx, said ? &h : NULL);
 
 	story_init(&t.story, a);
-	tell(&t);
+	tell_daemon(&t);
 	failures = story_failures(&t.story);
 	value_put(a, v, "id", value_cstr(a, "daemon"));
 	value_put(a, v, "noun", value_cstr(a, "daemon"));

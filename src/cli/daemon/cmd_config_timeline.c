@@ -11,7 +11,7 @@ static str span(struct out *o, const value *v, const char *key)
 
 static const char *const usual_heads[] = { "ASKED AFTER", "WHILE", "MODEL", "SEEN", "USUAL" };
 
-static bool head(struct out *o)
+static bool timeline_head(struct out *o)
 {
 	for (size_t i = 0; i < ARRAY_LEN(usual_heads); i++)
 		cell(o, S_DIM, str_from(usual_heads[i]));
@@ -34,7 +34,7 @@ static void show_usual(struct out *o, const value *list)
 			continue;
 		}
 		if (!headed)
-			headed = head(o);
+			headed = timeline_head(o);
 		cell_right(o, S_PLAIN, span(o, row, "asked_after_ms"));
 		cell(o, S_PLAIN, tool.n ? tool : value_str_at(row, "activity"));
 		cell(o, S_DIM, model.n ? model : STR("-"));

@@ -70,7 +70,7 @@ static void show_one(struct out *o, const value *d, const value *answer)
 				STR_ARG(value_str_or(value_item(advice, i), STR(""))));
 }
 
-static void show(struct cli *c, const struct loop *l, const value *result)
+static void show_found(struct cli *c, const struct loop *l, const value *result)
 {
 	const value *all = value_at(result, "detections");
 	str status = value_str_at(result, "status");
@@ -111,7 +111,7 @@ int cmd_detect(struct cli *c, struct ov_err *err)
 		json_write(&c->out.buf, result);
 		buf_addc(&c->out.buf, '\n');
 	} else {
-		show(c, l, result);
+		show_found(c, l, result);
 	}
 	loop_done(l);
 	return healthy || cli_has(c, "exit-zero") ? 0 : EXIT_FOUND;

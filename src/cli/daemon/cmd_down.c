@@ -189,15 +189,12 @@ static void show_progress(struct cli *c, const value *res, int64_t ms)
 
 static int ask_to_stop(struct cli *c, const value **ret, struct ov_err *err)
 {
-	value *params = value_object(c->arena);
 	const value *ignored;
-	bool all = cli_has(c, "stop-runs");
-	int r = 0;
+	value *params;
+	int r = cli_params(c, &params, err);
 
-	if (all)
+	if (r == 0 && cli_has(c, "stop-runs"))
 		r = client_ask(&c->client, OP_events_follow, NULL, c->timeout_ms, &ignored, err);
-	if (all)
-		value_put(c->arena, params, "stop_runs", value_bool(c->arena, true));
 	return r == 0 ? client_ask(&c->client, OP_daemon_stop, params, c->timeout_ms, ret, err) : r;
 }
 

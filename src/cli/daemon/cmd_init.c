@@ -278,7 +278,7 @@ static void tell_next(struct cli *c, const struct init *in)
 	row_end(o);
 }
 
-static void tell(struct cli *c, const struct init *in)
+static void tell_prepared(struct cli *c, const struct init *in)
 {
 	struct out *o = &c->out;
 	str top = str_from(in->repo.top);
@@ -371,6 +371,6 @@ int cmd_init(struct cli *c, struct ov_err *err)
 	if (c->json)
 		tell_json(c, &in);
 	else
-		tell(c, &in);
+		tell_prepared(c, &in);
 	return 0;
 }

@@ -114,7 +114,7 @@ static int refuse(struct cli *c, const struct service *s, const char *verb, stru
 	return ov_next(err, "overseer install-service%s --name NAME     or     --force", verb);
 }
 
-static int put(struct cli *c, struct service *s, str text, struct ov_err *err)
+static int put_unit(struct cli *c, struct service *s, str text, struct ov_err *err)
 {
 	int r;
 
@@ -177,7 +177,7 @@ static size_t next_steps(struct cli *c, const struct service *s, struct step ret
 	return n;
 }
 
-static void tell(struct cli *c, const struct service *s)
+static void tell_service(struct cli *c, const struct service *s)
 {
 	struct step steps[STEPS_MAX];
 	size_t n = next_steps(c, s, steps);
@@ -256,12 +256,12 @@ int cmd_install_service(struct cli *c, struct ov_err *err)
 	if (r == 0)
 		r = look(c, name, &s, err);
 	if (r == 0)
-		r = cli_has(c, "remove") ? take_away(c, &s, err) : put(c, &s, text, err);
+		r = cli_has(c, "remove") ? take_away(c, &s, err) : put_unit(c, &s, text, err);
 	if (r < 0)
 		return r;
 	if (c->json)
 		tell_json(c, &s);
 	else
-		tell(c, &s);
+		tell_service(c, &s);
 	return 0;
 }

@@ -43,7 +43,7 @@ static void figures(struct out *o, enum style style, const value *x)
 	row_end(o);
 }
 
-static void head(struct out *o, const value *res)
+static void cost_head(struct out *o, const value *res)
 {
 	static const char *const columns[] = { "RUNS", "TIME", "TOKENS", "COST" };
 	str by = value_str_at(res, "by");
@@ -73,7 +73,7 @@ static void show_table(struct out *o, const value *res)
 {
 	const value *rows = value_at(res, "rows");
 
-	head(o, res);
+	cost_head(o, res);
 	for (size_t i = 0; i < value_count(rows); i++) {
 		const value *x = value_item(rows, i);
 

@@ -16,7 +16,7 @@ struct entries {
 	bool several; /* by the way they were named, whatever came of it */
 };
 
-static int add(struct entries *x, int64_t number, struct ov_err *err)
+static int add_entry(struct entries *x, int64_t number, struct ov_err *err)
 {
 	for (size_t i = 0; i < x->n; i++)
 		if (x->p[i] == number)
@@ -47,7 +47,7 @@ static int add_part(struct entries *x, str part, struct ov_err *err)
 		return ov_next(err, "overseer inbox");
 	}
 	for (int64_t i = from; r == 0 && i <= to; i++)
-		r = add(x, i, err);
+		r = add_entry(x, i, err);
 	return r;
 }
 
@@ -98,7 +98,7 @@ static int all_of_kind(struct cli *c, struct entries *x, struct ov_err *err)
 		const value *e = value_item(list, i);
 
 		if (str_eq(value_str_at(e, "kind"), kind) && value_int_at(e, "number") > 0)
-			r = add(x, value_int_at(e, "number"), err);
+			r = add_entry(x, value_int_at(e, "number"), err);
 		else
 			others = arena_printf(c->arena, STR_FMT "%s" STR_FMT, STR_ARG(others),
 					others.n ? ", " : "", STR_ARG(value_str_at(e, "kind")));
@@ -110,7 +110,7 @@ static int all_of_kind(struct cli *c, struct entries *x, struct ov_err *err)
 	return r;
 }
 
-static int usage(struct cli *c, const char *message, struct ov_err *err)
+static int entry_usage(struct cli *c, const char *message, struct ov_err *err)
 {
 	ov_fail(err, OV_EINVALID, "%s", message);
 	return usage_next(c, c->command, err);
@@ -129,19 +129,19 @@ static int take_entries(struct cli *c, int more, struct entries *x, size_t *ret_
 
 	x->p = arena_array(c->arena, int64_t, ENTRIES_MAX);
 	if (all != cli_has(c, "kind"))
-		return usage(c, "--all and --kind K go together", err);
+		return entry_usage(c, "--all and --kind K go together", err);
 	if (all) {
 		if (more >= 0 && c->args_n != (size_t)more)
-			return usage(c, "with --all no entries are named", err);
+			return entry_usage(c, "with --all no entries are named", err);
 		*ret_rest = 0;
 		return all_of_kind(c, x, err);
 	}
 	if (end == 0)
-		return usage(c, "which entry?", err);
+		return entry_usage(c, "which entry?", err);
 	while (r == 0 && used < end && (used == 0 || more >= 0 || goes_on(c, used)))
 		r = add_list(x, c->args[used++], err);
 	if (r == 0 && x->n == 0)
-		return usage(c, "which entry?", err);
+		return entry_usage(c, "which entry?", err);
 	*ret_rest = used;
 	return r;
 }
@@ -332,7 +332,7 @@ int cmd_inbox_answer(struct cli *c, struct ov_err *err)
 	int r = take_entries(c, -1, &x, &rest, err);
 
 	if (r == 0 && rest == c->args_n)
-		return usage(c, "an answer is missing", err);
+		return entry_usage(c, "an answer is missing", err);
 	if (r == 0)
 		r = cli_params(c, &ask.params, err);
 	if (r < 0)

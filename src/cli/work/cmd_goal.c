@@ -154,15 +154,6 @@ static void list_texts(struct out *o, const char *label, const value *texts)
 	}
 }
 
-static void line(struct out *o, const char *label, str text)
-{
-	if (!text.n)
-		return;
-	cell(o, S_DIM, str_from(label));
-	cell(o, S_PLAIN, text);
-	row_end(o);
-}
-
 static void list_risks(struct out *o, const value *risks)
 {
 	for (size_t i = 0; i < value_count(risks); i++) {
@@ -205,12 +196,12 @@ static void show_origin(struct out *o, const value *g)
 {
 	const value *planner = value_at(g, "planner");
 
-	line(o, "Asked by", value_str_at(g, "origin_session"));
+	out_field(o, "Asked by", value_str_at(g, "origin_session"));
 	if (value_count(value_at(g, "origin_context")))
-		line(o, "Reply to", json_text(o->arena, value_at(g, "origin_context")));
-	line(o, "Repository", value_str_at(g, "repo_context"));
+		out_field(o, "Reply to", json_text(o->arena, value_at(g, "origin_context")));
+	out_field(o, "Repository", value_str_at(g, "repo_context"));
 	if (value_count(planner))
-		line(o, "Planned",
+		out_field(o, "Planned",
 				arena_printf(o->arena, "by " STR_FMT " with " STR_FMT,
 						STR_ARG(value_str_at(planner, "model_ref")),
 						STR_ARG(value_str_at(planner, "template_id"))));

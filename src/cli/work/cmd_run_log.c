@@ -226,7 +226,7 @@ static int log_loop(struct log *g, struct ov_err *err)
 	}
 }
 
-static int show(struct log g, struct ov_err *err)
+static int log_show(struct log g, struct ov_err *err)
 {
 	struct cli *c = g.c;
 	struct arena *whole = c->arena, a = ARENA_INIT;
@@ -254,12 +254,12 @@ int cmd_run_log(struct cli *c, struct ov_err *err)
 		.follow = cli_has(c, "follow"),
 		.raw = cli_has(c, "raw") };
 
-	return show(g, err);
+	return log_show(g, err);
 }
 
 int run_log_last(struct cli *c, str run, int64_t lines, struct ov_err *err)
 {
 	struct log g = { .c = c, .run = run, .lines = lines };
 
-	return show(g, err);
+	return log_show(g, err);
 }

@@ -37,7 +37,7 @@ static struct awaited *awaited_find(struct wait *w, str name)
 }
 
 /* The end of a wish: it is fulfilled, or the worker is in error because it could not be. */
-static void see(struct wait *w, const value *e)
+static void see_event(struct wait *w, const value *e)
 {
 	const value *data = value_at(e, "data");
 	str type = value_str_at(e, "type"), name = value_str_at(data, "worker");
@@ -76,7 +76,7 @@ static int await(struct wait *w, struct ov_err *err)
 		r = client_next_event(&w->c->client, &a, -1, &e, err);
 		if (r != CLIENT_EVENT)
 			break;
-		see(w, e);
+		see_event(w, e);
 		if (out_flush(&w->c->out, STDOUT_FILENO, err) < 0)
 			r = OV_EIO;
 	}

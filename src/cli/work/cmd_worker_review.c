@@ -122,7 +122,7 @@ static int tell_end(struct cli *c, const value *data, const char *well)
 }
 
 /* Asks for a step of git, and waits for it. */
-static int step(struct cli *c, const char *well, struct ov_err *err)
+static int step_of_git(struct cli *c, const char *well, struct ov_err *err)
 {
 	struct arena a = ARENA_INIT;
 	const value *res, *e;
@@ -157,10 +157,10 @@ static int step(struct cli *c, const char *well, struct ov_err *err)
 
 int cmd_worker_rebase(struct cli *c, struct ov_err *err)
 {
-	return step(c, "Rebased.", err);
+	return step_of_git(c, "Rebased.", err);
 }
 
 int cmd_worker_pick(struct cli *c, struct ov_err *err)
 {
-	return step(c, "Picked as commit ", err);
+	return step_of_git(c, "Picked as commit ", err);
 }
