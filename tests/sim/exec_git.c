@@ -152,7 +152,7 @@ static void tell_gate(struct exec_task *t)
 		exec_tell(t, "failed", STR("exit status 1\nthe tests do not pass"), NULL);
 }
 
-/* As app/executor reads what the command printed and the reports that it wrote. */
+/* As app/exec/executor reads what the command printed and the reports that it wrote. */
 static void tell_check(struct exec_task *t)
 {
 	struct arena *a = &t->arena;
@@ -221,7 +221,7 @@ void exec_git_cut(struct exec_task *t)
 		(void)acts[t->kind](t, steps, &res, NULL);
 }
 
-/* As app/executor_target: who moved the target is told before the step that found it moved. */
+/* As app/exec/executor_target: who moved the target is told before the step that found it moved. */
 void exec_look_at_target(struct sim *s, struct sim_daemon *d)
 {
 	const struct state *state = engine_state(d->engine);

@@ -134,7 +134,7 @@ static void sends_end(struct sim_exec *x, str run_id)
 	}
 }
 
-/* As agent/account judges: by what it said, whatever its exit status; a limit is a trouble like any other. */
+/* As agent/fact/account judges: by what it said, whatever its exit status; a limit is a trouble like any other. */
 static void put_verdict(struct arena *a, value *v, const struct machine_end *end)
 {
 	str trouble = end->limit.n ? end->limit : end->trouble;
@@ -145,7 +145,7 @@ static void put_verdict(struct arena *a, value *v, const struct machine_end *end
 				trouble.n ? value_str(a, trouble) : value_cstr(a, "unfinished"));
 }
 
-/* As agent/account counts calls of tools. */
+/* As agent/fact/account counts calls of tools. */
 static void put_tool(struct arena *a, value *v, const struct machine_end *end)
 {
 	value_put(a, v, "tool", value_str(a, end->tool));
@@ -509,7 +509,7 @@ struct look {
 	char run[SIM_NAME_MAX];
 };
 
-/* As app/observe: the first look, or the first after output, is only something to compare with. */
+/* As app/watch/observe: the first look, or the first after output, is only something to compare with. */
 static void look_at_processes(struct exec_run *er)
 {
 	struct sim *s = er->x->s;

@@ -1,5 +1,5 @@
 /*
- * What runs do and how long they are silent, as app/observe hears it: for core/state/habit to learn from. The
+ * What runs do and how long they are silent, as app/watch/observe hears it: for core/state/habit to learn from. The
  * steps of a script are few and long; the many short calls and thoughts that a real run has besides are
  * noted when it begins, so that a handful of runs is enough to know an agent by.
  */
@@ -72,7 +72,7 @@ void exec_silence_heard(struct exec_run *er, const struct sim_run *r)
 		silence_hear(&er->silences, er->x->s->t, er->seen.doing, er->seen.tool);
 }
 
-/* As app/observe judges it; what an agent idles at is learned of each run alone. */
+/* As app/watch/observe judges it; what an agent idles at is learned of each run alone. */
 bool exec_process_lives(struct exec_run *er, const struct sim_run *r, bool compares)
 {
 	ov_time now = er->x->s->t;

@@ -3,7 +3,7 @@
  * Where runs live: shims and the agents in them, which go on when a daemon dies. An agent follows a
  * script that is drawn when it starts (script.c has the table): what it writes, says, commits, how it
  * ends, what it does when it is told something or asked to stop. Knows nothing of the engine; the
- * stand-in of the executor listens to runs and gives them orders, as app/executor does through
+ * stand-in of the executor listens to runs and gives them orders, as app/exec/executor does through
  * drive/run. What really happened is on record here for the invariants.
  */
 #include "core/model/silence.h"

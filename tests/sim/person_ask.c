@@ -1,5 +1,5 @@
 /*
- * Requests on their way to whatever daemon is up, the daemon's side of them as app/server has it,
+ * Requests on their way to whatever daemon is up, the daemon's side of them as app/daemon/server has it,
  * and the way back. Bytes travel, as over the socket; a daemon that dies answers nothing any more.
  */
 #include "base/alloc.h"
@@ -172,7 +172,7 @@ static void read_done(void *user, int r, const struct ov_err *commit_err)
 					"%s is answered from event %llu, but only %llu are saved",
 					c->op->name, (unsigned long long)cx.state->seq,
 					(unsigned long long)engine_head(d->engine));
-		/* As app/server: a refused write is no longer in the state. */
+		/* As app/daemon/server: a refused write is no longer in the state. */
 		if (r == 0 || engine_head(d->engine) == cx.state->seq) {
 			r = op_handler(c->op)(&cx, c->params, &result, &err);
 			commit_err = &err;

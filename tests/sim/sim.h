@@ -10,7 +10,7 @@
  * setup.c    what the world of a seed is like: fleet, configuration, goals, faults that are on;
  *            setup_night.c of the rehearsal of a night
  * daemon.c   the lives of daemons: start, crash, two at once
- * exec.c     stands in for app/executor: carries out effects on the models
+ * exec.c     stands in for app/exec/executor: carries out effects on the models
  * machine.c  runs and their agents: what outlives daemons
  * person.c   people: operations, answers, the user at work in the checkout
  * simgit.c   the model of git; disk.c the SQLite VFS with a disk that fails

@@ -1,5 +1,5 @@
 #pragma once
-/* The engine as its own files see it. Private to app/engine*.c. */
+/* The engine as its own files see it. Private to app/engine. */
 #include "app/engine/batch.h"
 #include "app/engine/engine.h"
 

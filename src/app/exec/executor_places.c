@@ -1,4 +1,4 @@
-/* Where code that agents wrote runs just now: by this, app/callers tells agents from people. */
+/* Where code that agents wrote runs just now: by this, app/daemon/callers tells agents from people. */
 #include "app/exec/executor_impl.h"
 
 #include "app/engine/engine.h"

@@ -5,7 +5,7 @@
  * configuration, of the plan (a node and all that it is a part of), of a person's `work scope`, and of
  * what held for the session before. Each of them only narrows; what an agent, a report or a plan of an
  * agent's says can therefore never give it a tool. Pure; texts are borrowed from what they come from or
- * live in the arena. What a scope means for one agent's tools is said by agent/tools.
+ * live in the arena. What a scope means for one agent's tools is said by agent/format/tools.
  */
 #include "agent/format/tools.h"
 #include "core/model/model.h"

@@ -1,5 +1,5 @@
 #pragma once
-/* Inside the rooms of git only: children beside sys/job (drive/git/git_child.c says which). */
+/* Inside the rooms of git only: children beside sys/loop/job (drive/git/git_child.c says which). */
 #include "base/ov.h"
 #include "drive/git/git_step.h"
 #include "sys/proc/proc.h"

@@ -1,6 +1,6 @@
 #pragma once
 /*
- * The parts of a remediation's process. Private to watch/remedy*.c: what they share is one struct that
+ * The parts of a remediation's process. Private to watch/remedy: what they share is one struct that
  * lives as long as the process.
  */
 #include "base/arena.h"
