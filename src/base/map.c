@@ -18,7 +18,7 @@ void map_done(struct map *m)
 }
 
 /* The slot of key, or the free slot where it belongs; only with cap > used. */
-static struct map_slot *find(const struct map *m, str key, uint64_t hash)
+static struct map_slot *map_find(const struct map *m, str key, uint64_t hash)
 {
 	size_t mask = m->cap - 1, i = hash & mask;
 	struct map_slot *removed = NULL;
@@ -47,14 +47,14 @@ static void rehash(struct map *m)
 		struct map_slot *s = &old.slots[i];
 
 		if (s->value && s->value != MAP_GONE)
-			*find(m, s->key, s->hash) = *s;
+			*map_find(m, s->key, s->hash) = *s;
 	}
 	mem_free(old.slots);
 }
 
 void *map_get(const struct map *m, str key)
 {
-	void *v = m->cap ? find(m, key, str_hash(key, m->seed))->value : NULL;
+	void *v = m->cap ? map_find(m, key, str_hash(key, m->seed))->value : NULL;
 
 	return v == MAP_GONE ? NULL : v;
 }
@@ -67,7 +67,7 @@ void map_put(struct map *m, str key, void *value)
 	assert(value);
 	if ((m->used + 1) * 4 > m->cap * 3)
 		rehash(m);
-	s = find(m, key, hash);
+	s = map_find(m, key, hash);
 	if (!s->value)
 		m->used++;
 	if (!s->value || s->value == MAP_GONE)
@@ -77,7 +77,7 @@ void map_put(struct map *m, str key, void *value)
 
 void *map_remove(struct map *m, str key)
 {
-	struct map_slot *s = m->cap ? find(m, key, str_hash(key, m->seed)) : NULL;
+	struct map_slot *s = m->cap ? map_find(m, key, str_hash(key, m->seed)) : NULL;
 	void *v;
 
 	if (!s || !s->value || s->value == MAP_GONE)

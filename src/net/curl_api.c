@@ -6,7 +6,7 @@
 
 #define LIBRARY "libcurl.so.4"
 
-static int find(void *library, const char *name, void *ret, struct ov_err *err)
+static int curl_api_find(void *library, const char *name, void *ret, struct ov_err *err)
 {
 	void *found = dlsym(library, name);
 
@@ -27,7 +27,7 @@ int curl_api_load(struct curl_api *ret, struct ov_err *err)
 				dlerror());
 #define FIND(name)  \
 	if (r == 0) \
-		r = find(library, "curl_" #name, &api.name, err);
+		r = curl_api_find(library, "curl_" #name, &api.name, err);
 	CURL_FUNCTIONS(FIND)
 #undef FIND
 	dlclose(library); /* the reference only: it stays */

@@ -250,7 +250,7 @@ str http_header(struct http_req *req, const char *name)
 }
 
 /* The response goes out now if the handler still runs, else when the connection is resumed. */
-static void answer(struct http_pending *p, unsigned status, struct MHD_Response *response)
+static void httpd_req_answer(struct http_pending *p, unsigned status, struct MHD_Response *response)
 {
 	assert(!p->response);
 	p->status = status;
@@ -263,7 +263,7 @@ void http_answer(struct http_req *req, unsigned status, const char *content_type
 {
 	struct http_pending *p = pending_of(req);
 
-	answer(p, status, make_response(p, content_type, body));
+	httpd_req_answer(p, status, make_response(p, content_type, body));
 }
 
 void http_answer_json(struct http_req *req, unsigned status, const value *v)
@@ -326,7 +326,7 @@ struct http_stream *http_answer_stream(struct http_req *req, const char *content
 	set_common_headers(p, r);
 	p->stream = s;
 	p->pause.h->pending--;
-	answer(p, MHD_HTTP_OK, r);
+	httpd_req_answer(p, MHD_HTTP_OK, r);
 	return s;
 }
 

@@ -5,7 +5,7 @@
 /* The client takes the answer at its own pace and holds one at a time: this bounds mistakes only. */
 enum { MAX_ANSWER = 64 * 1024 * 1024 };
 
-static void answered(struct rpc_pending *p, const value *result, const struct ov_err *err)
+static void rpchttp_answered(struct rpc_pending *p, const value *result, const struct ov_err *err)
 {
 	_cleanup_(buf_done)
 	struct buf out = BUF_INIT;
@@ -31,7 +31,7 @@ void rpchttp_handle(struct http_req *req, const struct rpc_who *who, rpc_call_fn
 	}
 	p->call.via = RPC_VIA_HTTP;
 	p->call.who = *who;
-	p->answered = answered;
+	p->answered = rpchttp_answered;
 	p->transport = req;
 	fn(user, &p->call);
 }

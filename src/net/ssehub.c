@@ -17,7 +17,7 @@ enum {
 };
 
 /* One event as it goes over the wire; shared by all subscribers. */
-struct entry {
+struct ssehub_entry {
 	uint64_t id;
 	unsigned refs;
 	size_t n;
@@ -27,7 +27,7 @@ struct entry {
 struct ssehub {
 	struct loop *loop;
 	struct ssehub_options options;
-	struct entry **ring; /* of options.max_events */
+	struct ssehub_entry **ring; /* of options.max_events */
 	size_t first, count, bytes;
 	uint64_t floor; /* the newest id that is no more in the ring */
 	uint64_t head;  /* the newest id */
@@ -41,28 +41,28 @@ struct sub {
 	struct ssehub *hub;
 	struct list link;
 	struct http_stream *stream;
-	uint64_t last;     /* the newest id that it got or is getting */
-	struct entry *cur; /* partly sent: held even if the ring drops it */
+	uint64_t last;            /* the newest id that it got or is getting */
+	struct ssehub_entry *cur; /* partly sent: held even if the ring drops it */
 	size_t cur_sent;
 	struct buf own; /* what only this one gets: greeting, replay, notes */
 	size_t own_sent;
 	bool ping;
 };
 
-static void entry_unref(struct entry *e)
+static void entry_unref(struct ssehub_entry *e)
 {
 	if (--e->refs == 0)
 		mem_free(e);
 }
 
-static struct entry *ring_at(const struct ssehub *h, size_t i)
+static struct ssehub_entry *ring_at(const struct ssehub *h, size_t i)
 {
 	return h->ring[(h->first + i) % h->options.max_events];
 }
 
 static void ring_drop(struct ssehub *h)
 {
-	struct entry *e = ring_at(h, 0);
+	struct ssehub_entry *e = ring_at(h, 0);
 
 	h->first = (h->first + 1) % h->options.max_events;
 	h->count--;
@@ -72,7 +72,7 @@ static void ring_drop(struct ssehub *h)
 }
 
 /* The oldest event after id, or NULL. */
-static struct entry *ring_after(const struct ssehub *h, uint64_t id)
+static struct ssehub_entry *ring_after(const struct ssehub *h, uint64_t id)
 {
 	size_t lo = 0;
 	size_t hi = h->count;
@@ -100,7 +100,7 @@ static void write_event(struct buf *out, uint64_t id, str event, str data)
 static void sub_reset(struct sub *s)
 {
 	const struct ssehub *h = s->hub;
-	const struct entry *next = ring_after(h, h->floor);
+	const struct ssehub_entry *next = ring_after(h, h->floor);
 	char data[96];
 	int n = snprintf(data, sizeof(data), "{\"missed_after\":%" PRIu64 ",\"next\":%" PRIu64 "}",
 			s->last, next ? next->id : h->head + 1);
@@ -134,7 +134,7 @@ static bool sub_catch_up(struct sub *s)
 	return true;
 }
 
-static size_t take(char *p, size_t max, const char *from, size_t n, size_t *sent)
+static size_t ssehub_take(char *p, size_t max, const char *from, size_t n, size_t *sent)
 {
 	size_t k = MIN(max, n - *sent);
 
@@ -175,11 +175,11 @@ static ssize_t sub_pull(void *user, char *p, size_t max)
 		int r;
 
 		if (s->own_sent < s->own.n) {
-			n += take(p + n, max - n, s->own.p, s->own.n, &s->own_sent);
+			n += ssehub_take(p + n, max - n, s->own.p, s->own.n, &s->own_sent);
 			continue;
 		}
 		if (s->cur) {
-			n += take(p + n, max - n, s->cur->bytes, s->cur->n, &s->cur_sent);
+			n += ssehub_take(p + n, max - n, s->cur->bytes, s->cur->n, &s->cur_sent);
 			if (s->cur_sent == s->cur->n)
 				entry_unref(TAKE_PTR(s->cur));
 			continue;
@@ -274,7 +274,7 @@ void ssehub_skip(struct ssehub *h, uint64_t id)
 
 void ssehub_publish(struct ssehub *h, uint64_t id, str event, str data)
 {
-	struct entry *e;
+	struct ssehub_entry *e;
 
 	assert(id > h->head);
 	buf_clear(&h->scratch);

@@ -375,7 +375,7 @@ static void kill_all(struct shim *s)
 	s->due = now + SWEEP_RETRY_MS;
 }
 
-static void finish(struct shim *s)
+static void agent_finish(struct shim *s)
 {
 	group_close(s);
 	kept_end(s, &s->output);
@@ -399,7 +399,7 @@ static void agent_ended(struct shim *s, int status)
 	}
 }
 
-static void forget(struct shim *s, pid_t pid)
+static void agent_forget(struct shim *s, pid_t pid)
 {
 	for (size_t i = 0; i < s->signalled.n; i++)
 		if (s->signalled.p[i] == pid) {
@@ -415,7 +415,7 @@ void agent_reap(struct shim *s)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		forget(s, pid);
+		agent_forget(s, pid);
 		if (pid == s->agent)
 			agent_ended(s, status);
 	}
@@ -423,7 +423,7 @@ void agent_reap(struct shim *s)
 		return;
 	/* No child means no descendant; in the group there may be others that were moved to it. */
 	if (pid < 0 && errno == ECHILD && !group_is_populated(s))
-		finish(s);
+		agent_finish(s);
 	else if (s->phase == PH_SWEEP_TERM)
 		signal_children(s, SIGTERM);
 	else
@@ -455,7 +455,7 @@ void shim_step(struct shim *s)
 			snprintf(s->message, sizeof(s->message),
 					"%zu processes that the agent left could not be ended",
 					s->signalled.n);
-			finish(s);
+			agent_finish(s);
 		} else {
 			kill_all(s);
 		}

@@ -19,7 +19,7 @@ static void conn_close(struct conn *c)
 }
 
 /* A client that does not even read its answers is not waited for. */
-static void answer(struct conn *c, const char *text)
+static void control_answer(struct conn *c, const char *text)
 {
 	size_t n = strlen(text);
 
@@ -194,7 +194,7 @@ static bool serve_buffer(struct shim *s, struct conn *c)
 			return false;
 		buf_consume(&c->in, end + 1 + (size_t)body);
 		c->used = ++s->requests;
-		answer(c, reply);
+		control_answer(c, reply);
 	}
 	return true;
 }
@@ -213,7 +213,7 @@ void control_serve(struct shim *s, struct conn *c)
 	/* Bounded: what serve_buffer leaves is less than one line and one body. */
 	buf_add(&c->in, piece, (size_t)n);
 	if (!serve_buffer(s, c) && c->fd >= 0) {
-		answer(c, "error this is not a request\n");
+		control_answer(c, "error this is not a request\n");
 		if (c->fd >= 0)
 			conn_close(c);
 	}

@@ -121,7 +121,7 @@ static void write_down(struct shim *s, str text)
 		close(fd);
 }
 
-static void look(struct shim *s)
+static void descendants_look(struct shim *s)
 {
 	struct seen n = { 0 };
 	char boot[64];
@@ -138,7 +138,7 @@ static void look(struct shim *s)
 }
 
 /* What is there in the end is swept, and what is written of it would name the dead. */
-static bool is_over(const struct shim *s)
+static bool descendants_is_over(const struct shim *s)
 {
 	return s->phase == PH_RECORD;
 }
@@ -152,14 +152,14 @@ void descendants_begin(struct shim *s)
 
 int64_t descendants_due(const struct shim *s)
 {
-	return is_over(s) ? -1 : s->look_due;
+	return descendants_is_over(s) ? -1 : s->look_due;
 }
 
 void descendants_turn(struct shim *s, bool happened)
 {
 	int64_t now = mono_ms();
 
-	if (is_over(s))
+	if (descendants_is_over(s))
 		return;
 	/* The look that is already due comes soon enough; a rare one is drawn nearer. */
 	if (happened) {
@@ -168,7 +168,7 @@ void descendants_turn(struct shim *s, bool happened)
 	}
 	if (now < s->look_due)
 		return;
-	look(s);
+	descendants_look(s);
 	s->looked_at = now;
 	s->look_due = now + s->look_wait;
 	s->look_wait = MIN(s->look_wait * 2, (int64_t)LOOK_RARELY_MS);

@@ -29,7 +29,7 @@ static void close_fd(int *fd)
 }
 
 /* Never made: where the file is missing, the kernel does not offer it. */
-static int put(int dir, const char *name, const char *text)
+static int group_put(int dir, const char *name, const char *text)
 {
 	int fd = openat(dir, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 	int r = fd >= 0 && write(fd, text, strlen(text)) >= 0 ? 0 : -1;
@@ -81,9 +81,9 @@ void group_open(struct shim *s)
 	}
 	/* Where the controllers are not there these fail, which `doctor` says. */
 	if (s->memory_max)
-		put(g->dir, "memory.max", s->memory_max);
+		group_put(g->dir, "memory.max", s->memory_max);
 	if (s->pids_max)
-		put(g->dir, "pids.max", s->pids_max);
+		group_put(g->dir, "pids.max", s->pids_max);
 }
 
 bool group_is_on(const struct shim *s)
@@ -138,7 +138,7 @@ void group_kill(struct shim *s)
 	if (!group_is_on(s))
 		return;
 	note_members(s);
-	put(s->group.dir, "cgroup.kill", "1");
+	group_put(s->group.dir, "cgroup.kill", "1");
 }
 
 /* The kernel freezes them one after another; it tells when the last one is. */
@@ -164,10 +164,10 @@ static int wait_frozen(struct shim *s)
 
 int group_freeze(struct shim *s, bool frozen)
 {
-	int r = group_is_on(s) ? put(s->group.dir, "cgroup.freeze", frozen ? "1" : "0") : -1;
+	int r = group_is_on(s) ? group_put(s->group.dir, "cgroup.freeze", frozen ? "1" : "0") : -1;
 
 	if (r == 0 && frozen && wait_frozen(s) < 0) {
-		put(s->group.dir, "cgroup.freeze", "0");
+		group_put(s->group.dir, "cgroup.freeze", "0");
 		r = -1;
 	}
 	return r;

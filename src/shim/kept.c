@@ -59,7 +59,7 @@ static bool make_room(struct kept *k, uint64_t max)
 }
 
 /* Keeps what fits into the bound and onto the disk; the rest is counted, never waited for. */
-static void keep(struct shim *s, struct kept *k, const char *p, size_t n)
+static void kept_add(struct shim *s, struct kept *k, const char *p, size_t n)
 {
 	while (n > 0 && (k->bytes < s->max_output || make_room(k, s->max_output))) {
 		size_t fits = (size_t)MIN((uint64_t)n, s->max_output - k->bytes);
@@ -92,7 +92,7 @@ static bool read_piece(struct shim *s, struct kept *k, size_t max, size_t *ret_n
 		close_pipe(k);
 		return false;
 	}
-	keep(s, k, piece, (size_t)n);
+	kept_add(s, k, piece, (size_t)n);
 	if (k == &s->output)
 		terminal_show(s, piece, (size_t)n);
 	*ret_n = (size_t)n;

@@ -56,7 +56,7 @@ static int usage(const char *what)
 }
 
 /* What the options say, before it is checked. */
-struct texts {
+struct shim_texts {
 	str max, grace, interrupt, interrupt_grace;
 };
 
@@ -70,7 +70,7 @@ static bool read_ms(str s, int64_t *ret)
 	return true;
 }
 
-static int check_options(struct shim *s, const struct texts *t)
+static int check_options(struct shim *s, const struct shim_texts *t)
 {
 	uint64_t signo = 0;
 
@@ -110,7 +110,7 @@ static int parse_options(struct shim *s, int argc, char **argv)
 		{ "pids-max", required_argument, NULL, 'P' },
 		{ 0 },
 	};
-	struct texts t = { 0 };
+	struct shim_texts t = { 0 };
 
 	for (int c; (c = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
 		switch (c) {

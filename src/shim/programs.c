@@ -112,7 +112,7 @@ struct keeper {
 	bool lenient;    /* that is no matter */
 };
 
-static void fail(struct keeper *k)
+static void programs_fail(struct keeper *k)
 {
 	k->failed = !k->lenient;
 	if (k->failed && k->git)
@@ -141,7 +141,7 @@ static void start_sandbox(struct keeper *k)
 	}
 	if (pid < 0) {
 		complain(k->sandbox);
-		fail(k);
+		programs_fail(k);
 	}
 	k->host = pid > 0 ? pid : 0;
 	mem_free(text);
@@ -169,7 +169,7 @@ static bool reap(struct keeper *k)
 		if (status == 0 && k->hold < 0)
 			continue;
 		/* Git may take files as they are where their filter fails: that must not be the result. */
-		fail(k);
+		programs_fail(k);
 	}
 	return pid == 0 || errno != ECHILD;
 }
@@ -220,7 +220,7 @@ static bool end_the_rest(struct keeper *k)
 	return true;
 }
 
-static _Noreturn void keep(struct keeper *k)
+static _Noreturn void shim_programs_keep(struct keeper *k)
 {
 	bool ended;
 
@@ -258,7 +258,7 @@ int programs_keep(const char *sandbox, bool lenient)
 	if (k.git > 0) {
 		k.ask = pair[0];
 		k.hold = pair[1];
-		keep(&k);
+		shim_programs_keep(&k);
 	}
 	/* Git's side. */
 	unwatch_signals();
@@ -289,7 +289,7 @@ static bool put_words(int fd, char **words, uint32_t n)
 	return true;
 }
 
-static uint32_t count(char **words)
+static uint32_t programs_count(char **words)
 {
 	uint32_t n = 0;
 
@@ -300,7 +300,7 @@ static uint32_t count(char **words)
 
 static int write_down(char **argv)
 {
-	struct header h = { count(argv), count(environ) };
+	struct header h = { programs_count(argv), programs_count(environ) };
 	int fd = memfd_create("program", MFD_CLOEXEC);
 
 	if (fd < 0 || write(fd, &h, sizeof(h)) != (ssize_t)sizeof(h) ||
@@ -409,7 +409,7 @@ static _Noreturn void become(const int fds[SENT_FDS])
 		_exit(complain("what is to be run"));
 	memcpy(&h, text, sizeof(h));
 	words = split_words(text + sizeof(h), n - sizeof(h), n);
-	if (count(words) != h.argc + h.envc || !h.argc)
+	if (programs_count(words) != h.argc + h.envc || !h.argc)
 		_exit(complain("what is to be run"));
 	environ = words + h.argc;
 	words = mem_zalloc(h.argc + 1, sizeof(*words));

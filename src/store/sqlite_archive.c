@@ -244,7 +244,7 @@ static int put_missing(struct sqlite_store *s, struct sqlite_store *ar, const sq
 	return sqlite_insert(ar, rows->p + have, rows->n - have, hash, err);
 }
 
-static int put(struct sqlite_store *s, const sqlite_rows *rows, struct ov_err *err)
+static int archive_put(struct sqlite_store *s, const sqlite_rows *rows, struct ov_err *err)
 {
 	struct sqlite_store *ar;
 	int r = sqlite_archive_get(s, true, &ar, err);
@@ -275,7 +275,8 @@ static int set_border(struct sqlite_store *s, uint64_t seq, const uint8_t hash[s
 }
 
 /* In the store's transaction. */
-static int forget(struct sqlite_store *s, const struct store_record *last, struct ov_err *err)
+static int archive_forget(struct sqlite_store *s, const struct store_record *last,
+		struct ov_err *err)
 {
 	sqlite3_stmt *st;
 	int r = sqlite_stmt(s, SQL_FORGET, &st, err);
@@ -297,9 +298,9 @@ static int move(struct sqlite_store *s, size_t n, struct ov_err *err)
 	if (r == 0 && rows.n < n)
 		r = sqlite_broken(s, s->border + rows.n + 1, "the record is missing", err);
 	if (r == 0)
-		r = put(s, &rows, err);
+		r = archive_put(s, &rows, err);
 	if (r == 0)
-		r = forget(s, &rows.p[n - 1], err);
+		r = archive_forget(s, &rows.p[n - 1], err);
 	if (r == 0)
 		r = sqlite_run(s, SQL_COMMIT, "archive", err);
 	if (r == 0) {

@@ -100,7 +100,7 @@ static int read_lease(struct sqlite_store *s, struct arena *a, struct store_leas
 }
 
 /* Names the process that has the lock; err already says that there is one. */
-static int refuse(struct sqlite_store *s, struct arena *a, struct store_lease *ret,
+static int lease_refuse(struct sqlite_store *s, struct arena *a, struct store_lease *ret,
 		struct ov_err *err)
 {
 	struct store_lease lease;
@@ -164,7 +164,7 @@ int sqlite_lease_take(struct store *store, str holder, struct arena *a, struct s
 	/* A second descriptor of our own would conflict too, and so give the same answer. */
 	r = sqlite_lock(s->path, &fd, err);
 	if (r == OV_ECONFLICT)
-		return refuse(s, a, ret, err);
+		return lease_refuse(s, a, ret, err);
 	if (r < 0)
 		return r;
 	if (s->mode == STORE_SALVAGE)

@@ -103,7 +103,7 @@ bool sqlite_is_fresh(const struct sqlite_store *s)
 }
 
 /* Connects for reading; OV_EIO or OV_ESTATE when the file is not for us. */
-static int look(struct sqlite_store *s, int *ret_version, struct ov_err *err)
+static int open_look(struct sqlite_store *s, int *ret_version, struct ov_err *err)
 {
 	int version, r;
 
@@ -130,7 +130,8 @@ int sqlite_open_read_only(struct sqlite_store *s, struct ov_err *err)
 	int version, r, tries = 0;
 
 	/* What looks damaged may be half written, by a writer that left its trace meanwhile. */
-	while ((r = look(s, &version, err)) == OV_EIO && tries++ < TRIES && !sqlite_is_fresh(s))
+	while ((r = open_look(s, &version, err)) == OV_EIO && tries++ < TRIES &&
+			!sqlite_is_fresh(s))
 		sqlite_disconnect(s);
 	if (r < 0)
 		return r;
@@ -175,7 +176,7 @@ static int look_first(const char *path, struct ov_err *err)
 		.lock_fd = -1 };
 	int version, r;
 
-	r = look(&probe, &version, err);
+	r = open_look(&probe, &version, err);
 	sqlite_disconnect(&probe);
 	return r;
 }

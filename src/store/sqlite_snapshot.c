@@ -34,7 +34,8 @@ static int hash_at(struct sqlite_store *s, uint64_t seq, uint8_t ret[static SHA2
 	return 1;
 }
 
-static int put(struct sqlite_store *s, const struct store_snapshot *snap, struct ov_err *err)
+static int do_snapshot_put(struct sqlite_store *s, const struct store_snapshot *snap,
+		struct ov_err *err)
 {
 	uint8_t hash[SHA256_LEN], sum[SHA256_LEN];
 	sqlite3_stmt *st;
@@ -70,7 +71,7 @@ int sqlite_snapshot_put(struct store *store, const struct store_snapshot *snap, 
 	r = sqlite_begin_fenced(s, "write a snapshot", err);
 	if (r < 0)
 		return r;
-	r = put(s, snap, err);
+	r = do_snapshot_put(s, snap, err);
 	if (r == 0)
 		r = sqlite_run(s, SQL_COMMIT, "write a snapshot", err);
 	if (r < 0)

@@ -233,8 +233,8 @@ int sqlite_insert(struct sqlite_store *s, const struct store_record *recs, size_
  * the fsync failed after the bytes had reached it and the machine then stops, they may turn up as
  * a whole group when it comes back. Who is told OV_EIO has to read the log again anyway.)
  */
-static int append(struct sqlite_store *s, uint64_t expect, const struct store_record *recs,
-		size_t n, struct ov_err *err)
+static int store_sqlite_append(struct sqlite_store *s, uint64_t expect,
+		const struct store_record *recs, size_t n, struct ov_err *err)
 {
 	uint8_t hash[SHA256_LEN];
 	int r;
@@ -266,7 +266,7 @@ static void sqlite_append(struct store *store, uint64_t expect, const struct sto
 {
 	struct sqlite_store *s = sqlite_of(store);
 	struct ov_err err;
-	int r = append(s, expect, recs, n, &err);
+	int r = store_sqlite_append(s, expect, recs, n, &err);
 
 	done(user, r, s->head, r < 0 ? &err : NULL);
 }

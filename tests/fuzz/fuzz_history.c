@@ -20,7 +20,7 @@ static void check(bool ok)
 		abort();
 }
 
-static void judge(struct arena *a, const struct loop *l)
+static void judge(struct arena *a, const struct history_loop *l)
 {
 	for (int i = 0; i < PRESET_COUNT; i++) {
 		struct oversight o;
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct arena a = ARENA_INIT;
 	str text = arena_str(&a, (str){ (const char *)data, size });
-	struct loop *l = arena_new(&a, struct loop);
+	struct history_loop *l = arena_new(&a, struct history_loop);
 	int64_t milli;
 
 	if (loop_read(&a, text, l, NULL) == 0) {

@@ -52,7 +52,7 @@ static inline void fuzz_fact(void *user, const struct fact *f)
 static inline void fuzz_feed(struct fuzz_heard *h, const char *format, str output, str errors,
 		size_t piece)
 {
-	struct stream *s = stream_new(format_find(str_from(format)), fuzz_fact, h);
+	struct agent_stream *s = stream_new(format_find(str_from(format)), fuzz_fact, h);
 
 	*h = (struct fuzz_heard){ 0 };
 	account_init(&h->account, NULL, 0);

@@ -291,6 +291,61 @@ class Dead(Lint):
         self.refused(self.check(), "no object")
 
 
+class Names(Tree):
+    def check(self):
+        return run(sys.executable, TOOLS / "check-names", self.dir)
+
+    def four(self, text):
+        for name in "abcd":
+            self.plant(f"core/{name}.c", text)
+
+    def test_different_names(self):
+        self.plant("core/a.c", "struct a {\n\tint x;\n};\n\nint a_f(struct a *a)\n{\n\treturn tell(a);\n}\n")
+        self.plant("core/b.c", "struct b {\n\tint x;\n};\n\nint b_f(struct b *b)\n{\n\treturn tell(b);\n}\n")
+        self.accepted(self.check())
+
+    def test_two_public_functions(self):
+        self.plant("core/a.c", "int f(void)\n{\n\treturn 1;\n}\n")
+        self.plant("app/a.c", "const char *f(int x,\n\t\tint y)\n{\n\treturn 0;\n}\n")
+        self.refused(self.check(), "function f is defined in src/app/a.c, src/core/a.c")
+
+    def test_a_public_struct_and_another(self):
+        self.plant("core/a.h", "#pragma once\nstruct command {\n\tint x;\n};\n")
+        self.plant("app/a.c", "struct command {\n\tint y;\n};\n")
+        self.refused(self.check(), "struct command is defined in src/app/a.c, src/core/a.h")
+
+    def test_an_opaque_struct_and_another(self):
+        self.plant("core/a.h", "#pragma once\nstruct stream;\n")
+        self.plant("core/a.c", "struct stream {\n\tint x;\n};\n")
+        self.plant("app/a.c", "struct stream {\n\tint y;\n};\n")
+        self.refused(self.check(), "struct stream is defined in")
+
+    def test_a_public_enum_and_another(self):
+        self.plant("core/a.h", "#pragma once\nenum stage { A, B };\n")
+        self.plant("app/a.h", "#pragma once\nenum stage { C };\n")
+        self.refused(self.check(), "enum stage is defined in")
+
+    def test_what_is_local_may_be_called_the_same_in_few_files(self):
+        self.four("static void tell(int x)\n{\n}\n")
+        self.refused(self.check(), "static tell is defined in", "src/core/d.c")
+        (self.dir / "src/core/d.c").unlink()
+        self.accepted(self.check())
+
+    def test_comments_and_macros_define_nothing(self):
+        self.four("/*\nint f(void)\n{\n */\n#define X(n) \\\n\tint f_##n(void) \\\n\t{ }\nint f(void);\n")
+        self.plant("core/e.c", "int e(void)\n{\n}\n")
+        self.accepted(self.check())
+
+    def test_what_is_allowed(self):
+        self.four("struct place {\n\tint x;\n};\n")
+        (self.dir / "tools").mkdir()
+        for text, word in (("place of each\nother why\n", "other needs no leave"), ("place\n", "place needs a reason")):
+            (self.dir / "tools/names-allow.txt").write_text(text)
+            self.refused(self.check(), word)
+        (self.dir / "tools/names-allow.txt").write_text("place each has its own\n")
+        self.accepted(self.check())
+
+
 class Texts(Lint):
     def check(self, name, text, mode=0o644):
         path = self.dir / name

@@ -99,7 +99,7 @@ void heard_done(struct heard *h)
 
 void heard_feed(struct heard *h, const char *format, str output, str errors, size_t piece)
 {
-	struct stream *s = stream_new(format_find(str_from(format)), heard_fact, h);
+	struct agent_stream *s = stream_new(format_find(str_from(format)), heard_fact, h);
 
 	if (!piece)
 		piece = MAX(output.n, errors.n) + 1;

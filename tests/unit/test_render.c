@@ -39,7 +39,7 @@ static void lines_are(const char *format, str output, str errors, bool live, boo
 {
 	struct buf lines = BUF_INIT;
 	struct render r;
-	struct stream *s = stream_new(format_find(str_from(format)), on_fact, &r);
+	struct agent_stream *s = stream_new(format_find(str_from(format)), on_fact, &r);
 
 	render_init(&r, live, on_line, &lines);
 	stream_bytes(s, output, 0);
@@ -170,7 +170,7 @@ TEST(calls_are_bounded)
 {
 	struct buf output = BUF_INIT, lines = BUF_INIT;
 	struct render r;
-	struct stream *s = stream_new(format_find(STR("codex")), on_fact, &r);
+	struct agent_stream *s = stream_new(format_find(STR("codex")), on_fact, &r);
 
 	for (int i = 0; i < ACCOUNT_TOOLS * 2; i++)
 		buf_addf(&output,

@@ -206,7 +206,7 @@ static void count(void *user, const struct fact *f)
 TEST(gaps_and_repeats)
 {
 	struct counted c = { 0 };
-	struct stream *s = stream_new(format_find(STR("codex")), count, &c);
+	struct agent_stream *s = stream_new(format_find(STR("codex")), count, &c);
 
 	stream_bytes(s, STR(TURN), 0);
 	stream_bytes(s, STR(TURN), 0); /* heard before */
@@ -240,7 +240,7 @@ TEST(splits_do_not_matter)
 	for (int round = 0; round < 300; round++) {
 		struct buf text = BUF_INIT;
 		struct heard whole, parts;
-		struct stream *s;
+		struct agent_stream *s;
 		size_t at = 0;
 
 		for (size_t i = rng_below(&rng, 20); i > 0; i--) {
@@ -781,7 +781,7 @@ TEST(codex_keeps_files_of_sub_agents)
 			"\"CollabAgentToolCall\",\"receiver_thread_ids\":[\"t1\",7]}}}\n"
 			"{\"payload\":{\"type\":\"task_complete\"}}\n{\"payload\":3}\n{}\n";
 	struct heard h;
-	struct stream *s;
+	struct agent_stream *s;
 
 	heard_init(&h);
 	s = stream_new_thread(format_find(STR("codex")), heard_fact, &h);
@@ -914,7 +914,8 @@ TEST(opencode_retries_in_its_log)
 
 static const char *transcript_facts(struct heard *h, const char *format, const char *lines)
 {
-	struct stream *s = stream_new_transcript(format_find(str_from(format)), heard_fact, h);
+	struct agent_stream *s = stream_new_transcript(format_find(str_from(format)), heard_fact,
+			h);
 
 	stream_bytes(s, str_from(lines), 0);
 	stream_end(s);
@@ -1087,7 +1088,7 @@ TEST(a_silent_stream_keeps_little_memory)
 {
 	enum { STREAMS = 50, LINE = 200 * 1000, MOST = 10 * 1000 };
 	struct buf line = BUF_INIT;
-	struct stream *all[STREAMS];
+	struct agent_stream *all[STREAMS];
 	size_t before;
 
 	buf_adds(&line, STR("{\"type\":\"user\",\"message\":{\"content\":\""));

@@ -111,7 +111,7 @@ TEST(random_histories)
 		for (int i = 0; i < 400; i++) {
 			int64_t healthy = random() % (2 * COOLDOWN);
 			enum failure f = (enum failure)(1 + random() % (FAILURE_COUNT - 1));
-			enum verdict v;
+			enum watch_verdict v;
 			size_t recent = 0;
 
 			now += healthy + random() % (4 * OV_HOUR);

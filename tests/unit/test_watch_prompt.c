@@ -24,7 +24,7 @@ static struct buf built;
 static str build(const struct prompt_ask *p)
 {
 	buf_clear(&built);
-	prompt_build(p, &built);
+	remedy_prompt_build(p, &built);
 	return buf_str(&built);
 }
 

@@ -411,7 +411,7 @@ static void output_speaks(struct account *c)
 }
 
 /* The work goes on: whatever held it up is over. */
-static void goes_on(struct account *c, const struct fact *f, ov_time at)
+static void account_goes_on(struct account *c, const struct fact *f, ov_time at)
 {
 	bool works = f->kind == FACT_MESSAGE || f->kind == FACT_TOOL_STARTED ||
 			f->kind == FACT_TOOL_ENDED;
@@ -469,7 +469,7 @@ void account_fact(struct account *c, const struct fact *f, ov_time at)
 	if (is_overtaken(c, f, at))
 		return;
 	if (fact_is_life(f->kind) && (!hook || !c->streamed))
-		goes_on(c, f, at);
+		account_goes_on(c, f, at);
 	if (folds[f->kind])
 		folds[f->kind](c, f, at);
 life:

@@ -33,7 +33,7 @@ const char *account_state(const struct account *c)
 	return c->has_result ? "idle" : "starting";
 }
 
-static void put_text(struct arena *a, value *o, const char *key, const char *text)
+static void account_view_put_text(struct arena *a, value *o, const char *key, const char *text)
 {
 	if (text[0])
 		value_put(a, o, key, value_str(a, arena_str(a, str_from(text))));
@@ -50,7 +50,7 @@ static void put_trouble(struct arena *a, value *o, const struct account *c)
 	if (c->trouble == TROUBLE_NONE)
 		return;
 	value_put(a, o, "trouble", value_cstr(a, trouble_name(c->trouble)));
-	put_text(a, o, "trouble_text", c->trouble_text);
+	account_view_put_text(a, o, "trouble_text", c->trouble_text);
 	put_count(a, o, "status", c->status);
 	if (c->resets_at)
 		value_put(a, o, "resets_at", value_time(a, c->resets_at));
@@ -61,24 +61,24 @@ value *account_view(struct arena *a, const struct account *c, ov_time now)
 	value *o = value_object(a), *u = value_object(a);
 
 	value_put(a, o, "state", value_cstr(a, account_state(c)));
-	put_text(a, o, "session", c->session);
-	put_text(a, o, "model", c->model);
+	account_view_put_text(a, o, "session", c->session);
+	account_view_put_text(a, o, "model", c->model);
 	if (c->tools_n) {
 		const struct account_tool *t = &c->tools[0];
 
-		put_text(a, o, "tool", t->name);
+		account_view_put_text(a, o, "tool", t->name);
 		value_put(a, o, "tool_for_ms", value_int(a, MAX(now - t->since, 0)));
 		put_count(a, o, "tools_in_flight", (int64_t)c->tools_n);
 	}
-	put_text(a, o, "last_tool", c->last_tool.name);
-	put_text(a, o, "last_tool_input", c->last_tool_input);
-	put_text(a, o, "waiting_for", c->waiting_for);
+	account_view_put_text(a, o, "last_tool", c->last_tool.name);
+	account_view_put_text(a, o, "last_tool_input", c->last_tool_input);
+	account_view_put_text(a, o, "waiting_for", c->waiting_for);
 	if (c->retrying) {
 		value_put(a, o, "retrying_for_ms", value_int(a, MAX(now - c->retrying_since, 0)));
 		put_count(a, o, "attempts", c->attempts);
 	}
 	put_trouble(a, o, c);
-	put_text(a, o, "message", c->message);
+	account_view_put_text(a, o, "message", c->message);
 	value_put(a, o, "turns", value_int(a, c->turns));
 	value_put(a, o, "tool_calls", value_int(a, c->tool_calls));
 	put_count(a, o, "denials", c->denials);

@@ -25,7 +25,7 @@ int trouble_parse(str name)
 	return -1;
 }
 
-static int64_t held(int64_t n, bool *untrue)
+static int64_t fact_held(int64_t n, bool *untrue)
 {
 	const int64_t most = INT64_C(1000000000000000);
 
@@ -37,10 +37,10 @@ struct usage usage_plus(struct usage a, struct usage b)
 {
 	struct usage sum = { .untrue = a.untrue || b.untrue };
 
-	sum.input = held(a.input + b.input, &sum.untrue);
-	sum.output = held(a.output + b.output, &sum.untrue);
-	sum.cache_read = held(a.cache_read + b.cache_read, &sum.untrue);
-	sum.cache_write = held(a.cache_write + b.cache_write, &sum.untrue);
+	sum.input = fact_held(a.input + b.input, &sum.untrue);
+	sum.output = fact_held(a.output + b.output, &sum.untrue);
+	sum.cache_read = fact_held(a.cache_read + b.cache_read, &sum.untrue);
+	sum.cache_write = fact_held(a.cache_write + b.cache_write, &sum.untrue);
 	return sum;
 }
 

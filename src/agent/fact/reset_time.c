@@ -31,7 +31,7 @@ static void skip(str *s, const char *any)
 		s->p++, s->n--;
 }
 
-static bool take(str *s, const char *word)
+static bool reset_time_take(str *s, const char *word)
 {
 	str w = str_from(word);
 
@@ -64,7 +64,7 @@ static bool take_named_date(str *s, struct clock *c)
 	int64_t n;
 
 	for (size_t i = 0; i < ARRAY_LEN(months); i++)
-		if (take(&rest, months[i]))
+		if (reset_time_take(&rest, months[i]))
 			c->month = (int64_t)i + 1;
 	if (!c->month)
 		return true;
@@ -73,7 +73,7 @@ static bool take_named_date(str *s, struct clock *c)
 	if (!take_number(&rest, 2, &c->day))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-		if (take(&rest, ends[i]))
+		if (reset_time_take(&rest, ends[i]))
 			break;
 	skip(&rest, " ,");
 	year = rest;
@@ -91,8 +91,8 @@ static bool take_numeric_date(str *s, struct clock *c)
 	str rest = *s;
 	struct clock d = *c;
 
-	if (!take_number(&rest, 4, &d.year) || d.year < 1000 || !take(&rest, "-") ||
-			!take_number(&rest, 2, &d.month) || !take(&rest, "-") ||
+	if (!take_number(&rest, 4, &d.year) || d.year < 1000 || !reset_time_take(&rest, "-") ||
+			!take_number(&rest, 2, &d.month) || !reset_time_take(&rest, "-") ||
 			!take_number(&rest, 2, &d.day))
 		return false;
 	*c = d;
@@ -108,19 +108,19 @@ static bool take_time(str *s, struct clock *c)
 
 	if (!take_number(s, 2, &hour))
 		return false;
-	if (take(s, ":")) {
+	if (reset_time_take(s, ":")) {
 		exact = take_number(s, 2, &minute);
 		if (!exact)
 			return false;
-		if (take(s, ":") && !take_number(s, 2, &second))
+		if (reset_time_take(s, ":") && !take_number(s, 2, &second))
 			return false;
 	}
 	skip(s, " ");
-	if (take(s, "am") || take(s, "a.m.")) {
+	if (reset_time_take(s, "am") || reset_time_take(s, "a.m.")) {
 		if (hour < 1 || hour > 12)
 			return false;
 		hour %= 12;
-	} else if (take(s, "pm") || take(s, "p.m.")) {
+	} else if (reset_time_take(s, "pm") || reset_time_take(s, "p.m.")) {
 		if (hour < 1 || hour > 12)
 			return false;
 		hour = hour % 12 + 12;
@@ -138,7 +138,7 @@ static bool read_clock(str s, struct clock *ret)
 	if (!take_numeric_date(&s, ret) && !take_named_date(&s, ret))
 		return false;
 	skip(&s, " ,t");
-	(void)take(&s, "at ");
+	(void)reset_time_take(&s, "at ");
 	if (!take_time(&s, ret))
 		return false;
 	skip(&s, " (");

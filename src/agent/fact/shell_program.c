@@ -12,7 +12,7 @@ enum { COMMAND_MAX = 4096, WORDS_MAX = 8, NEST_MAX = 2 };
 
 enum token { TOKEN_END, TOKEN_WORD, TOKEN_NEXT, TOKEN_PIPE, TOKEN_HERE };
 
-struct word {
+struct shell_word {
 	str text;
 	bool plain; /* what stands there is what is meant */
 };
@@ -65,7 +65,7 @@ static bool is_delimiter(char c)
 }
 
 /* A word that is one string in quotes has what stands between them. */
-static bool take_quoted(str *rest, struct word *ret)
+static bool take_quoted(str *rest, struct shell_word *ret)
 {
 	const char *end = rest->n > 1 ? memchr(rest->p + 1, rest->p[0], rest->n - 1) : NULL;
 	size_t n = end ? (size_t)(end - rest->p) : 0;
@@ -80,7 +80,7 @@ static bool take_quoted(str *rest, struct word *ret)
 	return true;
 }
 
-static void take_word(str *rest, struct word *ret)
+static void take_word(str *rest, struct shell_word *ret)
 {
 	size_t i = 0;
 	char open = 0;
@@ -109,7 +109,7 @@ static void skip_blanks(str *rest)
 /* Where its input comes from and its output goes. Of a text that follows, nothing is a command. */
 static enum token skip_redirection(str *rest)
 {
-	struct word file;
+	struct shell_word file;
 	bool here = str_starts(*rest, STR("<<")) && !str_starts(*rest, STR("<<<"));
 
 	while (rest->n && strchr("<>&", rest->p[0]))
@@ -142,7 +142,7 @@ static bool is_number(str s)
 	return s.n > 0;
 }
 
-static enum token next_token(str *rest, struct word *ret)
+static enum token next_token(str *rest, struct shell_word *ret)
 {
 	for (;;) {
 		skip_blanks(rest);
@@ -156,7 +156,7 @@ static enum token next_token(str *rest, struct word *ret)
 		if (strchr(";&|\n", rest->p[0]))
 			return take_separator(rest);
 		if (rest->p[0] == '(' || rest->p[0] == ')') {
-			*ret = (struct word){ str_sub(*rest, 0, 1), false };
+			*ret = (struct shell_word){ str_sub(*rest, 0, 1), false };
 			*rest = str_sub(*rest, 1, rest->n);
 			return TOKEN_WORD;
 		}
@@ -192,7 +192,7 @@ static bool is_assignment(str s)
 	return equals && equals > s.p && is_name(str_sub(s, 0, (size_t)(equals - s.p)));
 }
 
-static void append(struct naming *to, const char *before, str s)
+static void shell_program_append(struct naming *to, const char *before, str s)
 {
 	int n = snprintf(to->text + to->n, SHELL_PROGRAM_MAX - to->n, "%s" STR_FMT, before,
 			STR_ARG(s));
@@ -209,7 +209,7 @@ static bool is_option(str s)
 }
 
 /* Behind what starts others. */
-static size_t skip_starters(const struct word *w, size_t n)
+static size_t skip_starters(const struct shell_word *w, size_t n)
 {
 	size_t i = 0;
 
@@ -227,7 +227,7 @@ static size_t skip_starters(const struct word *w, size_t n)
 	return i;
 }
 
-static void name_simple(struct naming *to, const struct word *w, size_t n, int depth)
+static void name_simple(struct naming *to, const struct shell_word *w, size_t n, int depth)
 {
 	size_t i = skip_starters(w, n);
 	str name = i < n ? base_name(w[i].text) : STR("");
@@ -251,9 +251,9 @@ static void name_simple(struct naming *to, const struct word *w, size_t n, int d
 		to->quick = to->quick.n ? to->quick : name;
 		return;
 	}
-	append(to, to->n ? " && " : "", name);
+	shell_program_append(to, to->n ? " && " : "", name);
 	if (IS_ONE_OF(name, many) && i + 1 < n && w[i + 1].plain && is_name(w[i + 1].text))
-		append(to, " ", w[i + 1].text);
+		shell_program_append(to, " ", w[i + 1].text);
 }
 
 /* Of a pipeline, what feeds it: the others wait for that. */
@@ -265,7 +265,7 @@ static void name_command(struct naming *to, str command, int depth)
 	if (depth > NEST_MAX)
 		to->unclear = true;
 	while (token != TOKEN_END && token != TOKEN_HERE && !to->unclear) {
-		struct word w[WORDS_MAX], one;
+		struct shell_word w[WORDS_MAX], one;
 		size_t n = 0;
 
 		while ((token = next_token(&command, &one)) == TOKEN_WORD)
@@ -315,7 +315,7 @@ void shell_program(str tool, str text, char ret[static SHELL_PROGRAM_MAX])
 	if (is_shell(tool)) {
 		name_command(&to, cut(command_in(&a, text)), 0);
 		if (!to.n && to.quick.n && !to.unclear)
-			append(&to, "", to.quick);
+			shell_program_append(&to, "", to.quick);
 		if (to.unclear)
 			ret[0] = '\0';
 	}

@@ -10,7 +10,7 @@
 
 struct launch;
 struct launch_ask;
-struct stream;
+struct agent_stream;
 
 /* Groups of tools by what they do, so that a scope can be written for any agent. */
 #define TOOL_CLASSES(X)           \
@@ -69,15 +69,15 @@ struct agent_format {
 
 	const struct tool_name *tools; /* ends with a NULL name; may be NULL */
 	/* One line of its output, parsed; tells facts by stream_tell. Unknown lines are ignored. */
-	void (*line)(struct stream *s, const value *v);
+	void (*line)(struct agent_stream *s, const value *v);
 	/* The same of the file that it keeps of a session, told by its hooks; may be NULL. */
-	void (*transcript)(struct stream *s, const value *v);
+	void (*transcript)(struct agent_stream *s, const value *v);
 	/* The same of the file of a sub-agent, or of the session itself beside its output; may be NULL. */
-	void (*thread)(struct stream *s, const value *v);
+	void (*thread)(struct agent_stream *s, const value *v);
 	/* One line of its errors, which is text; may be NULL. */
-	void (*error_line)(struct stream *s, str line);
+	void (*error_line)(struct agent_stream *s, str line);
 	/* Nothing more comes; may be NULL. */
-	void (*end)(struct stream *s);
+	void (*end)(struct agent_stream *s);
 	/* argv, environment and files of one process. */
 	int (*launch)(struct arena *a, const struct launch_ask *ask, struct launch *ret,
 			struct ov_err *err);

@@ -10,7 +10,7 @@ enum { ENTRIES_MAX = 256, ENTRY_MAX = 128 };
 static const char *const class_names[] = { TOOL_CLASSES(NAME) };
 #undef NAME
 
-static char lower(char c)
+static char tools_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
@@ -18,7 +18,7 @@ static char lower(char c)
 static bool same(str a, str b)
 {
 	for (size_t i = 0; a.n == b.n && i < a.n; i++)
-		if (lower(a.p[i]) != lower(b.p[i]))
+		if (tools_lower(a.p[i]) != tools_lower(b.p[i]))
 			return false;
 	return a.n == b.n;
 }

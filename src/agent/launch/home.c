@@ -155,7 +155,7 @@ static bool fits(const char *pattern, str name)
 	return last ? str_starts(name, middle) : str_eq(name, middle);
 }
 
-static bool is_one_of(const char *const *list, str name)
+static bool home_is_one_of(const char *const *list, str name)
 {
 	for (; list && *list; list++) {
 		str one = str_from(*list);
@@ -168,9 +168,9 @@ static bool is_one_of(const char *const *list, str name)
 
 enum home_way home_entry(const struct home_folder *f, str name)
 {
-	if (is_one_of(f->shared, name))
+	if (home_is_one_of(f->shared, name))
 		return HOME_SHARE;
-	if (is_one_of(f->copy, name))
+	if (home_is_one_of(f->copy, name))
 		return HOME_OWN;
 	for (size_t i = 0; f->own[i]; i++)
 		if (fits(f->own[i], name))

@@ -172,7 +172,7 @@ static void system_mounts(struct words *w, const struct sandbox_ask *ask)
 	word(w, "/tmp");
 }
 
-static void show(struct words *w, const struct sandbox_mount *m)
+static void sandbox_show(struct words *w, const struct sandbox_mount *m)
 {
 	switch (m->way) {
 	case SANDBOX_READ: mount_at(w, "--ro-bind-try", m->from, m->path); break;
@@ -195,7 +195,7 @@ static void home_mounts(struct words *w, const struct sandbox_ask *ask)
 		mount_empty(w, ask->home);
 	}
 	for (size_t i = 0; i < ask->shown_n; i++)
-		show(w, &ask->shown[i]);
+		sandbox_show(w, &ask->shown[i]);
 	for (size_t i = 0; ask->readable && ask->readable[i]; i++)
 		mount_same(w, "--ro-bind-try", ask->readable[i]);
 }
@@ -262,7 +262,7 @@ struct sandbox_words sandbox_build(struct arena *a, const struct sandbox_ask *as
 	mount_same(&w, ask->read_only ? "--ro-bind" : "--bind", ask->worktree);
 	git_mounts(&w, ask);
 	for (size_t i = 0; i < ask->more_n; i++)
-		show(&w, &ask->more[i]);
+		sandbox_show(&w, &ask->more[i]);
 	git_settings(&w);
 	if (ask->run_dir) {
 		mount_same(&w, "--ro-bind", ask->run_dir);

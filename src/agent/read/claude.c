@@ -25,12 +25,12 @@ struct claude {
 	int64_t repeats; /* of the newest request, by the file of the session */
 };
 
-static struct claude *memory(struct stream *s)
+static struct claude *memory(struct agent_stream *s)
 {
 	return stream_memory(s, sizeof(struct claude));
 }
 
-static bool keep(char *to, size_t size, str s)
+static bool claude_keep(char *to, size_t size, str s)
 {
 	if (s.n >= size || str_is(s, to))
 		return false;
@@ -41,7 +41,7 @@ static bool keep(char *to, size_t size, str s)
 }
 
 /* What every line may say: when, and of which sub-agent. */
-static struct fact begin(const value *v, enum fact_kind kind)
+static struct fact claude_begin(const value *v, enum fact_kind kind)
 {
 	struct fact f = { .kind = kind, .cost_microusd = COST_UNKNOWN };
 
@@ -54,21 +54,21 @@ static struct fact begin(const value *v, enum fact_kind kind)
 
 /* ---- system ---- */
 
-static void on_init(struct stream *s, const value *v)
+static void on_init(struct agent_stream *s, const value *v)
 {
 	struct claude *c = memory(s);
-	struct fact f = begin(v, FACT_READY);
+	struct fact f = claude_begin(v, FACT_READY);
 	bool news;
 
 	f.session = value_str_at(v, "session_id");
 	f.model = value_str_at(v, "model");
-	news = keep(c->session, sizeof(c->session), f.session);
-	news |= keep(c->model, sizeof(c->model), f.model);
+	news = claude_keep(c->session, sizeof(c->session), f.session);
+	news |= claude_keep(c->model, sizeof(c->model), f.model);
 	c->trouble = TROUBLE_NONE;
 	c->status = 0;
 	if (news)
 		stream_tell(s, f);
-	stream_tell(s, begin(v, FACT_TURN_STARTED));
+	stream_tell(s, claude_begin(v, FACT_TURN_STARTED));
 }
 
 static const struct word errors[] = {
@@ -95,9 +95,9 @@ static enum trouble error_of(str word, int status)
 	return t == TROUBLE_NONE ? TROUBLE_NETWORK : (enum trouble)t;
 }
 
-static void on_retry(struct stream *s, const value *v)
+static void on_retry(struct agent_stream *s, const value *v)
 {
-	struct fact f = begin(v, FACT_RETRYING);
+	struct fact f = claude_begin(v, FACT_RETRYING);
 
 	f.status = (int)count_at(v, "error_status");
 	f.trouble = error_of(value_str_at(v, "error"), f.status);
@@ -108,10 +108,10 @@ static void on_retry(struct stream *s, const value *v)
 }
 
 /* By version and by who denied it, it is told in its own line, with the answer, or with the result. */
-static void tell_denied(struct stream *s, const value *v, const value *call, str text)
+static void tell_denied(struct agent_stream *s, const value *v, const value *call, str text)
 {
 	struct claude *c = memory(s);
-	struct fact f = begin(v, FACT_PERMISSION_DENIED);
+	struct fact f = claude_begin(v, FACT_PERMISSION_DENIED);
 	uint64_t hash;
 
 	f.name = value_str_at(call, "tool_name");
@@ -128,13 +128,13 @@ static void tell_denied(struct stream *s, const value *v, const value *call, str
 	stream_tell(s, f);
 }
 
-static void on_denied(struct stream *s, const value *v)
+static void on_denied(struct agent_stream *s, const value *v)
 {
 	tell_denied(s, v, v, value_str_at(v, "message"));
 }
 
 /* It repeats "compacting" by a timer: only the first is a statement. */
-static void on_status(struct stream *s, const value *v)
+static void on_status(struct agent_stream *s, const value *v)
 {
 	struct claude *c = memory(s);
 	bool compacting = str_is(value_str_at(v, "status"), "compacting");
@@ -142,35 +142,38 @@ static void on_status(struct stream *s, const value *v)
 	if (compacting == c->compacting)
 		return;
 	c->compacting = compacting;
-	stream_tell(s, begin(v, compacting ? FACT_COMPACTION_STARTED : FACT_COMPACTION_ENDED));
+	stream_tell(s,
+			claude_begin(v,
+					compacting ? FACT_COMPACTION_STARTED
+						   : FACT_COMPACTION_ENDED));
 }
 
-static void on_compacted(struct stream *s, const value *v)
+static void on_compacted(struct agent_stream *s, const value *v)
 {
 	struct claude *c = memory(s);
-	struct fact f = begin(v, FACT_CONTEXT);
+	struct fact f = claude_begin(v, FACT_CONTEXT);
 
 	f.context_used = count_at(value_at(v, "compact_metadata"), "post_tokens");
 	if (c->compacting)
-		stream_tell(s, begin(v, FACT_COMPACTION_ENDED));
+		stream_tell(s, claude_begin(v, FACT_COMPACTION_ENDED));
 	c->compacting = false;
 	if (f.context_used)
 		stream_tell(s, f);
 }
 
-static void on_notification(struct stream *s, const value *v)
+static void on_notification(struct agent_stream *s, const value *v)
 {
-	struct fact f = begin(v, FACT_NOTICE);
+	struct fact f = claude_begin(v, FACT_NOTICE);
 
 	f.text = value_str_at(v, "text");
 	stream_tell(s, f);
 }
 
-static void on_system(struct stream *s, const value *v)
+static void on_system(struct agent_stream *s, const value *v)
 {
 	static const struct {
 		const char *subtype;
-		void (*fn)(struct stream *s, const value *v);
+		void (*fn)(struct agent_stream *s, const value *v);
 	} kinds[] = {
 		{ "init", on_init },
 		{ "api_retry", on_retry },
@@ -189,7 +192,7 @@ static void on_system(struct stream *s, const value *v)
 /* ---- messages ---- */
 
 /* An answer that the program wrote itself, because the model gave none. */
-static void on_error_message(struct stream *s, const value *v, const value *message)
+static void on_error_message(struct agent_stream *s, const value *v, const value *message)
 {
 	struct claude *c = memory(s);
 	const value *limit = value_at(value_at(v, "api_error_params"), "rate_limit_info");
@@ -211,10 +214,10 @@ static void on_error_message(struct stream *s, const value *v, const value *mess
 	stream_tell(s, f);
 }
 
-static void on_block(struct stream *s, const value *v, const value *block)
+static void on_block(struct agent_stream *s, const value *v, const value *block)
 {
 	str type = value_str_at(block, "type");
-	struct fact f = begin(v, FACT_PROGRESS);
+	struct fact f = claude_begin(v, FACT_PROGRESS);
 
 	if (str_is(type, "text")) {
 		f.kind = FACT_MESSAGE;
@@ -232,10 +235,10 @@ static void on_block(struct stream *s, const value *v, const value *block)
 	stream_tell(s, f);
 }
 
-static void on_assistant(struct stream *s, const value *v)
+static void on_assistant(struct agent_stream *s, const value *v)
 {
 	const value *message = value_at(v, "message"), *content = value_at(message, "content");
-	struct fact f = begin(v, FACT_USAGE), used = begin(v, FACT_CONTEXT);
+	struct fact f = claude_begin(v, FACT_USAGE), used = claude_begin(v, FACT_CONTEXT);
 
 	if (value_str_at(v, "error").n || value_bool_at(v, "is_api_error_message")) {
 		on_error_message(s, v, message);
@@ -252,14 +255,14 @@ static void on_assistant(struct stream *s, const value *v)
 		on_block(s, v, value_item(content, i));
 }
 
-static void on_user(struct stream *s, const value *v)
+static void on_user(struct agent_stream *s, const value *v)
 {
 	const value *content = value_at(value_at(v, "message"), "content");
 	const value *meta = value_at(v, "tool_result_meta");
 
 	for (size_t i = 0; i < value_count(content); i++) {
 		const value *block = value_item(content, i);
-		struct fact f = begin(v, FACT_TOOL_ENDED);
+		struct fact f = claude_begin(v, FACT_TOOL_ENDED);
 
 		if (!str_is(value_str_at(block, "type"), "tool_result"))
 			continue;
@@ -278,16 +281,16 @@ static void on_user(struct stream *s, const value *v)
 }
 
 /* Raw events of the model's answer, when they are asked for: it writes, which is all that counts. */
-static void on_event(struct stream *s, const value *v)
+static void on_event(struct agent_stream *s, const value *v)
 {
-	stream_tell(s, begin(v, FACT_PROGRESS));
+	stream_tell(s, claude_begin(v, FACT_PROGRESS));
 }
 
 /* In a process that is kept, it asks on its output; in -p it denies by itself. */
-static void on_control(struct stream *s, const value *v)
+static void on_control(struct agent_stream *s, const value *v)
 {
 	const value *request = value_at(v, "request");
-	struct fact f = begin(v, FACT_PERMISSION_WANTED);
+	struct fact f = claude_begin(v, FACT_PERMISSION_WANTED);
 
 	if (!str_is(value_str_at(request, "subtype"), "can_use_tool"))
 		return;
@@ -298,11 +301,11 @@ static void on_control(struct stream *s, const value *v)
 }
 
 /* The account's limits, whenever they change; only "rejected" holds anything up. */
-static void on_limit(struct stream *s, const value *v)
+static void on_limit(struct agent_stream *s, const value *v)
 {
 	const value *info = value_at(v, "rate_limit_info");
 	struct claude *c = memory(s);
-	struct fact f = begin(v, FACT_TROUBLE);
+	struct fact f = claude_begin(v, FACT_TROUBLE);
 
 	if (!str_is(value_str_at(info, "status"), "rejected"))
 		return;
@@ -314,10 +317,10 @@ static void on_limit(struct stream *s, const value *v)
 }
 
 /* A tool that runs is told of by a timer, which proves nothing; a sub-agent may retry behind it. */
-static void on_progress(struct stream *s, const value *v)
+static void on_progress(struct agent_stream *s, const value *v)
 {
 	const value *retry = value_at(v, "subagent_retry");
-	struct fact f = begin(v, FACT_RETRYING);
+	struct fact f = claude_begin(v, FACT_RETRYING);
 
 	if (!retry)
 		return;
@@ -365,11 +368,11 @@ static void why(const struct claude *c, const value *v, struct fact *f)
 		f->resets_at = c->resets_at;
 }
 
-static void on_result(struct stream *s, const value *v)
+static void on_result(struct agent_stream *s, const value *v)
 {
 	struct claude *c = memory(s);
-	struct fact f = begin(v, FACT_TURN_ENDED), used = begin(v, FACT_USAGE);
-	struct fact window = begin(v, FACT_CONTEXT);
+	struct fact f = claude_begin(v, FACT_TURN_ENDED), used = claude_begin(v, FACT_USAGE);
+	struct fact window = claude_begin(v, FACT_CONTEXT);
 	const value *denials = value_at(v, "permission_denials");
 
 	for (size_t i = 0; i < value_count(denials); i++)
@@ -391,11 +394,11 @@ static void on_result(struct stream *s, const value *v)
 	stream_tell(s, f);
 }
 
-void claude_line(struct stream *s, const value *v)
+void claude_line(struct agent_stream *s, const value *v)
 {
 	static const struct {
 		const char *type;
-		void (*fn)(struct stream *s, const value *v);
+		void (*fn)(struct agent_stream *s, const value *v);
 	} kinds[] = {
 		{ "system", on_system },
 		{ "assistant", on_assistant },
@@ -417,9 +420,9 @@ void claude_line(struct stream *s, const value *v)
  * It notes each request as the one before, of which so much is kept, and what is added. One that adds
  * nothing is the same again: the one before got no answer. Why, it does not say.
  */
-static void on_request(struct stream *s, const value *v)
+static void on_request(struct agent_stream *s, const value *v)
 {
-	struct fact f = begin(v, FACT_RETRYING);
+	struct fact f = claude_begin(v, FACT_RETRYING);
 	const value *tail = value_at(v, "tail");
 
 	if (!str_starts(value_str_at(v, "querySource"), STR("repl_main_thread")))
@@ -435,7 +438,7 @@ static void on_request(struct stream *s, const value *v)
 }
 
 /* Its messages stand there as in the output, among much else; failures are its hooks' to tell. */
-void claude_transcript_line(struct stream *s, const value *v)
+void claude_transcript_line(struct agent_stream *s, const value *v)
 {
 	if (str_is(value_str_at(v, "type"), "api-request"))
 		on_request(s, v);
@@ -444,7 +447,7 @@ void claude_transcript_line(struct stream *s, const value *v)
 		on_assistant(s, v);
 }
 
-void claude_error_line(struct stream *s, str line)
+void claude_error_line(struct agent_stream *s, str line)
 {
 	struct fact f;
 

@@ -106,7 +106,7 @@ static bool is_sandbox_error(str output)
 }
 
 /* f: a call that ended. */
-static void tell_sandbox(struct stream *s, struct fact f)
+static void tell_sandbox(struct agent_stream *s, struct fact f)
 {
 	if (!f.failed || !is_sandbox_error(f.text))
 		return;
@@ -116,7 +116,7 @@ static void tell_sandbox(struct stream *s, struct fact f)
 	stream_tell(s, f);
 }
 
-static bool is_new(struct stream *s, str id)
+static bool is_new(struct agent_stream *s, str id)
 {
 	struct codex *c = stream_memory(s, sizeof(*c));
 	uint64_t hash = str_hash(id, 1);
@@ -130,7 +130,7 @@ static bool is_new(struct stream *s, str id)
 }
 
 /* over: the item is complete. What comes complete at once was begun at that moment. */
-static void on_call(struct stream *s, const value *item, const char *name, bool over)
+static void on_call(struct agent_stream *s, const value *item, const char *name, bool over)
 {
 	struct arena *a = stream_arena(s);
 	str status = value_str_at(item, "status");
@@ -159,7 +159,7 @@ static void on_call(struct stream *s, const value *item, const char *name, bool 
 }
 
 /* Its sub-agents keep files of their own (codex_thread_line), which are found by these ids. */
-static void tell_threads(struct stream *s, const value *ids, ov_time at)
+static void tell_threads(struct agent_stream *s, const value *ids, ov_time at)
 {
 	for (size_t i = 0; i < MIN(value_count(ids), (size_t)BEGUN); i++)
 		stream_tell(s,
@@ -169,7 +169,7 @@ static void tell_threads(struct stream *s, const value *ids, ov_time at)
 								(str){ 0 }) });
 }
 
-static void on_item(struct stream *s, const value *v, bool over)
+static void on_item(struct agent_stream *s, const value *v, bool over)
 {
 	const value *item = value_at(v, "item");
 	str type = value_str_at(item, "type");
@@ -193,29 +193,29 @@ static void on_item(struct stream *s, const value *v, bool over)
 	stream_tell(s, f);
 }
 
-static void on_started(struct stream *s, const value *v)
+static void on_started(struct agent_stream *s, const value *v)
 {
 	on_item(s, v, false);
 }
 
-static void on_completed(struct stream *s, const value *v)
+static void on_completed(struct agent_stream *s, const value *v)
 {
 	on_item(s, v, true);
 }
 
-static void on_thread(struct stream *s, const value *v)
+static void on_thread(struct agent_stream *s, const value *v)
 {
 	stream_tell(s,
 			(struct fact){ .kind = FACT_READY,
 					.session = value_str_at(v, "thread_id") });
 }
 
-static void on_turn(struct stream *s, const value *v _unused_)
+static void on_turn(struct agent_stream *s, const value *v _unused_)
 {
 	stream_tell(s, (struct fact){ .kind = FACT_TURN_STARTED });
 }
 
-static void tell_usage(struct stream *s, const value *u, ov_time at)
+static void tell_usage(struct agent_stream *s, const value *u, ov_time at)
 {
 	struct fact f = { .kind = FACT_USAGE,
 		.at = at,
@@ -234,13 +234,13 @@ static void tell_usage(struct stream *s, const value *u, ov_time at)
 	stream_tell(s, f);
 }
 
-static void on_turn_completed(struct stream *s, const value *v)
+static void on_turn_completed(struct agent_stream *s, const value *v)
 {
 	tell_usage(s, value_at(v, "usage"), 0);
 	stream_tell(s, (struct fact){ .kind = FACT_TURN_ENDED });
 }
 
-static void on_turn_failed(struct stream *s, const value *v)
+static void on_turn_failed(struct agent_stream *s, const value *v)
 {
 	stream_tell(s,
 			trouble_fact(FACT_TURN_ENDED, value_str_at(value_at(v, "error"), "message"),
@@ -248,7 +248,7 @@ static void on_turn_failed(struct stream *s, const value *v)
 }
 
 /* "Reconnecting... 2/5 (unexpected status 401 ...)": it tries again; any other error, it does not. */
-static void on_error(struct stream *s, const value *v)
+static void on_error(struct agent_stream *s, const value *v)
 {
 	const str again = STR("Reconnecting... ");
 	str text = value_str_at(v, "message");
@@ -264,11 +264,11 @@ static void on_error(struct stream *s, const value *v)
 	stream_tell(s, f);
 }
 
-void codex_line(struct stream *s, const value *v)
+void codex_line(struct agent_stream *s, const value *v)
 {
 	static const struct {
 		const char *type;
-		void (*fn)(struct stream *s, const value *v);
+		void (*fn)(struct agent_stream *s, const value *v);
 	} kinds[] = {
 		{ "thread.started", on_thread },
 		{ "turn.started", on_turn },
@@ -296,7 +296,7 @@ static ov_time line_time(const value *v)
 }
 
 /* What a session's file and that of a sub-agent tell alike. */
-static void on_words(struct stream *s, const value *v)
+static void on_words(struct agent_stream *s, const value *v)
 {
 	const value *p = value_at(v, "payload"), *info = value_at(p, "info");
 	str type = value_str_at(p, "type");
@@ -358,7 +358,7 @@ static str call_words(struct arena *a, str arguments)
 }
 
 /* What it answered a call with. */
-static struct fact call_end(struct stream *s, const value *v)
+static struct fact call_end(struct agent_stream *s, const value *v)
 {
 	const value *p = value_at(v, "payload");
 	struct fact f = { .kind = FACT_TOOL_ENDED,
@@ -401,7 +401,7 @@ static int error_status(const value *info)
 }
 
 /* A turn that failed, which no hook tells. */
-static void on_failed_task(struct stream *s, const value *v)
+static void on_failed_task(struct agent_stream *s, const value *v)
 {
 	const value *error = value_at(value_at(v, "payload"), "error");
 	const value *info = value_at(error, "codex_error_info");
@@ -417,7 +417,7 @@ static void on_failed_task(struct stream *s, const value *v)
 }
 
 /* A command that is over, with what it wrote: hooks are not told that it failed. */
-static void on_rollout_item(struct stream *s, const value *v)
+static void on_rollout_item(struct agent_stream *s, const value *v)
 {
 	const value *item = value_at(value_at(v, "payload"), "item");
 	struct fact f = { .at = line_time(v),
@@ -435,7 +435,7 @@ static void on_rollout_item(struct stream *s, const value *v)
  * A line of the session's own. Its hooks tell of calls and turns; they do not tell how a call of
  * apply_patch ends that its shell took for itself, nor of a turn that failed.
  */
-void codex_rollout_line(struct stream *s, const value *v)
+void codex_rollout_line(struct agent_stream *s, const value *v)
 {
 	str type = value_str_at(value_at(v, "payload"), "type");
 
@@ -449,7 +449,7 @@ void codex_rollout_line(struct stream *s, const value *v)
 }
 
 /* A line of a sub-agent's: its calls, too, which are in nobody's output. */
-void codex_thread_line(struct stream *s, const value *v)
+void codex_thread_line(struct agent_stream *s, const value *v)
 {
 	const value *p = value_at(v, "payload"), *input = value_at(p, "arguments");
 	str type = value_str_at(p, "type");
@@ -475,7 +475,7 @@ void codex_thread_line(struct stream *s, const value *v)
 }
 
 /* Its errors are a log as well; only what ended it is told here, as nothing of it is in the output. */
-void codex_error_line(struct stream *s, str line)
+void codex_error_line(struct agent_stream *s, str line)
 {
 	struct fact f;
 

@@ -21,12 +21,12 @@ struct gemini {
 	char attempt[512]; /* a line about one that failed, until the next says whether it retries */
 };
 
-static struct gemini *memory(struct stream *s)
+static struct gemini *memory(struct agent_stream *s)
 {
 	return stream_memory(s, sizeof(struct gemini));
 }
 
-static struct fact begin(const value *v, enum fact_kind kind)
+static struct fact gemini_begin(const value *v, enum fact_kind kind)
 {
 	struct fact f = { .kind = kind, .cost_microusd = COST_UNKNOWN };
 
@@ -35,7 +35,7 @@ static struct fact begin(const value *v, enum fact_kind kind)
 	return f;
 }
 
-static void tell_words(struct stream *s, ov_time at)
+static void tell_words(struct agent_stream *s, ov_time at)
 {
 	struct buf *text = stream_text(s);
 
@@ -47,18 +47,18 @@ static void tell_words(struct stream *s, ov_time at)
 	buf_clear(text);
 }
 
-static void on_init(struct stream *s, const value *v)
+static void on_init(struct agent_stream *s, const value *v)
 {
-	struct fact f = begin(v, FACT_READY);
+	struct fact f = gemini_begin(v, FACT_READY);
 
 	f.session = value_str_at(v, "session_id");
 	f.model = value_str_at(v, "model");
 	memory(s)->trouble = TROUBLE_NONE;
 	stream_tell(s, f);
-	stream_tell(s, begin(v, FACT_TURN_STARTED));
+	stream_tell(s, gemini_begin(v, FACT_TURN_STARTED));
 }
 
-static void on_message(struct stream *s, const value *v)
+static void on_message(struct agent_stream *s, const value *v)
 {
 	str text = value_str_at(v, "content");
 
@@ -68,7 +68,7 @@ static void on_message(struct stream *s, const value *v)
 	if (!value_bool_at(v, "delta") || stream_text(s)->n + text.n > STREAM_TEXT_MAX)
 		tell_words(s, 0);
 	buf_adds(stream_text(s), text);
-	stream_tell(s, begin(v, FACT_PROGRESS));
+	stream_tell(s, gemini_begin(v, FACT_PROGRESS));
 }
 
 static bool is_known(str name)
@@ -79,9 +79,9 @@ static bool is_known(str name)
 	return false;
 }
 
-static void on_tool_use(struct stream *s, const value *v)
+static void on_tool_use(struct agent_stream *s, const value *v)
 {
-	struct fact f = begin(v, FACT_TOOL_STARTED);
+	struct fact f = gemini_begin(v, FACT_TOOL_STARTED);
 
 	f.id = value_str_at(v, "tool_id");
 	f.name = value_str_at(v, "tool_name");
@@ -97,7 +97,7 @@ static void on_tool_use(struct stream *s, const value *v)
  * A rule forbids it; or its mode takes the tool away, and then it says that there is none of this name. The
  * last call is told with its name, its end is not: names that nobody knows are the model's own.
  */
-static bool is_denied(struct stream *s, const value *error, str id)
+static bool is_denied(struct agent_stream *s, const value *error, str id)
 {
 	const struct gemini *g = memory(s);
 	str type = value_str_at(error, "type");
@@ -107,9 +107,9 @@ static bool is_denied(struct stream *s, const value *error, str id)
 	return str_is(type, "tool_not_registered") && g->known && str_hash(id, 1) == g->called;
 }
 
-static void on_tool_result(struct stream *s, const value *v)
+static void on_tool_result(struct agent_stream *s, const value *v)
 {
-	struct fact f = begin(v, FACT_TOOL_ENDED);
+	struct fact f = gemini_begin(v, FACT_TOOL_ENDED);
 	const value *error = value_at(v, "error");
 
 	f.id = value_str_at(v, "tool_id");
@@ -126,7 +126,7 @@ static void on_tool_result(struct stream *s, const value *v)
 	stream_tell(s, f);
 }
 
-static void on_error(struct stream *s, const value *v)
+static void on_error(struct agent_stream *s, const value *v)
 {
 	struct gemini *g = memory(s);
 	str text = value_str_at(v, "message"), kept = str_sub(text, 0, sizeof(g->error) - 1);
@@ -134,7 +134,7 @@ static void on_error(struct stream *s, const value *v)
 
 	/* A loop ends the turn as well, although it is told as a warning. */
 	if (!str_is(value_str_at(v, "severity"), "error") && f.trouble != TROUBLE_LOOP) {
-		f = begin(v, FACT_NOTICE);
+		f = gemini_begin(v, FACT_NOTICE);
 		f.text = text;
 	} else {
 		g->trouble = f.trouble;
@@ -144,10 +144,10 @@ static void on_error(struct stream *s, const value *v)
 	stream_tell(s, f);
 }
 
-static void tell_usage(struct stream *s, const value *v)
+static void tell_usage(struct agent_stream *s, const value *v)
 {
 	const value *stats = value_at(v, "stats");
-	struct fact f = begin(v, FACT_USAGE);
+	struct fact f = gemini_begin(v, FACT_USAGE);
 	int64_t read;
 
 	if (!stats)
@@ -162,10 +162,10 @@ static void tell_usage(struct stream *s, const value *v)
 }
 
 /* "auto" is no model, and others may have answered than the one that was asked for. */
-static void tell_model(struct stream *s, const value *v)
+static void tell_model(struct agent_stream *s, const value *v)
 {
 	const value *models = value_at(value_at(v, "stats"), "models");
-	struct fact f = begin(v, FACT_MODEL);
+	struct fact f = gemini_begin(v, FACT_MODEL);
 	int64_t most = 0;
 
 	if (!models || models->kind != V_OBJECT)
@@ -183,10 +183,10 @@ static void tell_model(struct stream *s, const value *v)
 		stream_tell(s, f);
 }
 
-static void on_result(struct stream *s, const value *v)
+static void on_result(struct agent_stream *s, const value *v)
 {
 	struct gemini *g = memory(s);
-	struct fact f = begin(v, FACT_TURN_ENDED);
+	struct fact f = gemini_begin(v, FACT_TURN_ENDED);
 
 	tell_model(s, v);
 	tell_usage(s, v);
@@ -206,11 +206,11 @@ static void on_result(struct stream *s, const value *v)
 	stream_tell(s, f);
 }
 
-void gemini_line(struct stream *s, const value *v)
+void gemini_line(struct agent_stream *s, const value *v)
 {
 	static const struct {
 		const char *type;
-		void (*fn)(struct stream *s, const value *v);
+		void (*fn)(struct agent_stream *s, const value *v);
 	} kinds[] = {
 		{ "init", on_init },
 		{ "message", on_message },
@@ -228,7 +228,7 @@ void gemini_line(struct stream *s, const value *v)
 			kinds[i].fn(s, v);
 }
 
-void gemini_end(struct stream *s)
+void gemini_end(struct agent_stream *s)
 {
 	tell_words(s, 0);
 }
@@ -236,7 +236,7 @@ void gemini_end(struct stream *s)
 #define ATTEMPT "Attempt "
 
 /* text: what failed, and that it is tried again. */
-static void tell_retry(struct stream *s, str text)
+static void tell_retry(struct agent_stream *s, str text)
 {
 	struct fact f = trouble_fact(FACT_RETRYING, text, 0);
 	str n = str_sub(text, strlen(ATTEMPT), text.n);
@@ -250,7 +250,7 @@ static void tell_retry(struct stream *s, str text)
  * "Attempt 2 failed with status 429. Retrying with backoff... _ApiError: {...}", then a stack. Or in two
  * lines: "Attempt 1 failed: You have exhausted ...", "Suggested retry after 20s.. Retrying after ...".
  */
-void gemini_error_line(struct stream *s, str line)
+void gemini_error_line(struct agent_stream *s, str line)
 {
 	struct gemini *g = memory(s);
 	bool attempt = str_starts(line, STR(ATTEMPT)),

@@ -265,7 +265,7 @@ static str digest_of(struct arena *a, const struct hook_call *c, const struct me
 	return STR("");
 }
 
-static void put(struct arena *a, value *line, const char *key, str s, size_t max)
+static void hook_put(struct arena *a, value *line, const char *key, str s, size_t max)
 {
 	if (s.n)
 		value_put(a, line, key, value_str(a, utf8_truncate(s, max)));
@@ -277,22 +277,22 @@ str hook_line(struct arena *a, const struct hook_call *c, ov_time now, bool deni
 	str s;
 
 	value_put(a, v, "at_ms", value_int(a, now));
-	put(a, v, "event", c->event, NAME_BYTES);
-	put(a, v, "taken", taken, HOOK_DISPATCH_MAX);
-	put(a, v, "session", c->session, NAME_BYTES);
-	put(a, v, "model", c->model, NAME_BYTES);
-	put(a, v, "tool", c->tool, NAME_BYTES);
-	put(a, v, "tool_id", c->tool_id, NAME_BYTES);
-	put(a, v, "notification", c->notification, NAME_BYTES);
-	put(a, v, "error", c->error, NAME_BYTES);
-	put(a, v, "child", c->child, NAME_BYTES);
+	hook_put(a, v, "event", c->event, NAME_BYTES);
+	hook_put(a, v, "taken", taken, HOOK_DISPATCH_MAX);
+	hook_put(a, v, "session", c->session, NAME_BYTES);
+	hook_put(a, v, "model", c->model, NAME_BYTES);
+	hook_put(a, v, "tool", c->tool, NAME_BYTES);
+	hook_put(a, v, "tool_id", c->tool_id, NAME_BYTES);
+	hook_put(a, v, "notification", c->notification, NAME_BYTES);
+	hook_put(a, v, "error", c->error, NAME_BYTES);
+	hook_put(a, v, "child", c->child, NAME_BYTES);
 	/* Where it is said once, it is known. */
 	if (str_is(c->event, "SessionStart") && c->transcript.n <= HOOK_PATH_MAX)
-		put(a, v, "transcript", c->transcript, HOOK_PATH_MAX);
+		hook_put(a, v, "transcript", c->transcript, HOOK_PATH_MAX);
 	if (denied)
 		value_put(a, v, "denied", value_bool(a, true));
-	put(a, v, "text", text_of(a, c, meaning_of(c->event)), TEXT_MAX);
-	put(a, v, "digest", digest_of(a, c, meaning_of(c->event)), NAME_BYTES);
+	hook_put(a, v, "text", text_of(a, c, meaning_of(c->event)), TEXT_MAX);
+	hook_put(a, v, "digest", digest_of(a, c, meaning_of(c->event)), NAME_BYTES);
 	s = json_text(a, v);
 	assert(s.n < HOOK_LINE_MAX);
 	return s;

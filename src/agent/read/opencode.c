@@ -14,19 +14,19 @@ struct opencode {
 	int64_t attempts; /* since it got on */
 };
 
-static struct opencode *memory(struct stream *s)
+static struct opencode *memory(struct agent_stream *s)
 {
 	return stream_memory(s, sizeof(struct opencode));
 }
 
-static struct fact begin(const value *v, enum fact_kind kind)
+static struct fact opencode_begin(const value *v, enum fact_kind kind)
 {
 	return (struct fact){ .kind = kind,
 		.cost_microusd = COST_UNKNOWN,
 		.at = count_at(v, "timestamp") };
 }
 
-static void tell_session(struct stream *s, str session, ov_time at)
+static void tell_session(struct agent_stream *s, str session, ov_time at)
 {
 	struct opencode *o = memory(s);
 
@@ -37,35 +37,35 @@ static void tell_session(struct stream *s, str session, ov_time at)
 	stream_tell(s, (struct fact){ .kind = FACT_READY, .session = session, .at = at });
 }
 
-static void on_step(struct stream *s, const value *v)
+static void on_step(struct agent_stream *s, const value *v)
 {
 	struct opencode *o = memory(s);
 
 	if (!o->in_turn)
-		stream_tell(s, begin(v, FACT_TURN_STARTED));
+		stream_tell(s, opencode_begin(v, FACT_TURN_STARTED));
 	else
-		stream_tell(s, begin(v, FACT_PROGRESS));
+		stream_tell(s, opencode_begin(v, FACT_PROGRESS));
 	o->in_turn = true;
 }
 
-static void on_text(struct stream *s, const value *v)
+static void on_text(struct agent_stream *s, const value *v)
 {
-	struct fact f = begin(v, FACT_MESSAGE);
+	struct fact f = opencode_begin(v, FACT_MESSAGE);
 
 	f.text = value_str_at(value_at(v, "part"), "text");
 	stream_tell(s, f);
 }
 
-static void on_reasoning(struct stream *s, const value *v)
+static void on_reasoning(struct agent_stream *s, const value *v)
 {
-	stream_tell(s, begin(v, FACT_PROGRESS));
+	stream_tell(s, opencode_begin(v, FACT_PROGRESS));
 }
 
-static void on_tool(struct stream *s, const value *v)
+static void on_tool(struct agent_stream *s, const value *v)
 {
 	const value *part = value_at(v, "part"), *state = value_at(part, "state");
 	str status = value_str_at(state, "status");
-	struct fact f = begin(v, FACT_TOOL_STARTED);
+	struct fact f = opencode_begin(v, FACT_TOOL_STARTED);
 
 	f.id = value_str_at(part, "callID");
 	f.name = value_str_at(part, "tool");
@@ -102,12 +102,12 @@ static struct usage usage_of(const value *tokens)
 	return u;
 }
 
-static void on_step_finish(struct stream *s, const value *v)
+static void on_step_finish(struct agent_stream *s, const value *v)
 {
 	const value *part = value_at(v, "part");
 	str reason = value_str_at(part, "reason");
-	struct fact f = begin(v, FACT_USAGE), used = begin(v, FACT_CONTEXT);
-	struct fact end = begin(v, FACT_TURN_ENDED);
+	struct fact f = opencode_begin(v, FACT_USAGE), used = opencode_begin(v, FACT_CONTEXT);
+	struct fact end = opencode_begin(v, FACT_TURN_ENDED);
 
 	f.usage = usage_of(value_at(part, "tokens"));
 	f.cost_microusd = dollars(value_at(part, "cost"));
@@ -142,7 +142,7 @@ static struct fact from_plugin(const value *v, enum fact_kind kind)
 }
 
 /* Calls of several sessions may have the same name; those of the session itself are told again. */
-static struct fact call_from_plugin(struct stream *s, const value *v, enum fact_kind kind)
+static struct fact call_from_plugin(struct agent_stream *s, const value *v, enum fact_kind kind)
 {
 	struct fact f = from_plugin(v, kind);
 
@@ -154,7 +154,7 @@ static struct fact call_from_plugin(struct stream *s, const value *v, enum fact_
 	return f;
 }
 
-static void on_plugin(struct stream *s, const value *v)
+static void on_plugin(struct agent_stream *s, const value *v)
 {
 	str what = value_str_at(v, "what");
 	struct fact f;
@@ -192,7 +192,7 @@ static const struct word errors[] = {
 	{ "MessageOutputLengthError", TROUBLE_CONTEXT },
 };
 
-static void on_error(struct stream *s, const value *v)
+static void on_error(struct agent_stream *s, const value *v)
 {
 	const value *error = value_at(v, "error"), *data = value_at(error, "data");
 	str name = value_str_at(error, "name"), text = value_str_at(data, "message");
@@ -205,11 +205,11 @@ static void on_error(struct stream *s, const value *v)
 	stream_tell(s, f);
 }
 
-void opencode_line(struct stream *s, const value *v)
+void opencode_line(struct agent_stream *s, const value *v)
 {
 	static const struct {
 		const char *type;
-		void (*fn)(struct stream *s, const value *v);
+		void (*fn)(struct agent_stream *s, const value *v);
 	} kinds[] = {
 		{ "step_start", on_step },
 		{ "text", on_text },
@@ -257,7 +257,7 @@ static str log_value(str line, const char *key)
  * Each call of the model that failed is one line of its log; it calls again, for ever. Calls for a
  * title of the session ("small") are of no interest.
  */
-void opencode_error_line(struct stream *s, str line)
+void opencode_error_line(struct agent_stream *s, str line)
 {
 	struct fact f;
 

@@ -5,18 +5,18 @@
  */
 #include "agent/read/stream.h"
 
-void claude_line(struct stream *s, const value *v);
-void claude_transcript_line(struct stream *s, const value *v);
-void claude_error_line(struct stream *s, str line);
-void codex_line(struct stream *s, const value *v);
-void codex_rollout_line(struct stream *s, const value *v);
-void codex_thread_line(struct stream *s, const value *v);
-void codex_error_line(struct stream *s, str line);
-void gemini_line(struct stream *s, const value *v);
-void gemini_error_line(struct stream *s, str line);
-void gemini_end(struct stream *s);
-void opencode_line(struct stream *s, const value *v);
-void opencode_error_line(struct stream *s, str line);
+void claude_line(struct agent_stream *s, const value *v);
+void claude_transcript_line(struct agent_stream *s, const value *v);
+void claude_error_line(struct agent_stream *s, str line);
+void codex_line(struct agent_stream *s, const value *v);
+void codex_rollout_line(struct agent_stream *s, const value *v);
+void codex_thread_line(struct agent_stream *s, const value *v);
+void codex_error_line(struct agent_stream *s, str line);
+void gemini_line(struct agent_stream *s, const value *v);
+void gemini_error_line(struct agent_stream *s, str line);
+void gemini_end(struct agent_stream *s);
+void opencode_line(struct agent_stream *s, const value *v);
+void opencode_error_line(struct agent_stream *s, str line);
 
 /* A name of the agent's vocabulary, and what it means in ours. */
 struct word {

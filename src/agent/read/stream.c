@@ -10,9 +10,9 @@
 /* What is kept of a line's memory for the next one: most agents are silent most of the time. */
 enum { KEEP = 4 << 10 };
 
-struct stream {
+struct agent_stream {
 	const struct agent_format *format;
-	void (*line)(struct stream *s, const value *v);
+	void (*line)(struct agent_stream *s, const value *v);
 	fact_fn *fn;
 	void *user;
 	struct arena arena; /* of the current line */
@@ -31,9 +31,9 @@ struct stream {
 	size_t memory_n;
 };
 
-struct stream *stream_new(const struct agent_format *f, fact_fn *fn, void *user)
+struct agent_stream *stream_new(const struct agent_format *f, fact_fn *fn, void *user)
 {
-	struct stream *s = mem_zalloc(1, sizeof(*s));
+	struct agent_stream *s = mem_zalloc(1, sizeof(*s));
 
 	s->format = f;
 	s->line = f->line;
@@ -49,9 +49,9 @@ static bool of_transcript(enum fact_kind k)
 			k == FACT_TROUBLE || k == FACT_RETRYING;
 }
 
-struct stream *stream_new_transcript(const struct agent_format *f, fact_fn *fn, void *user)
+struct agent_stream *stream_new_transcript(const struct agent_format *f, fact_fn *fn, void *user)
 {
-	struct stream *s = stream_new(f, fn, user);
+	struct agent_stream *s = stream_new(f, fn, user);
 
 	assert(f->transcript);
 	s->line = f->transcript;
@@ -59,9 +59,9 @@ struct stream *stream_new_transcript(const struct agent_format *f, fact_fn *fn, 
 	return s;
 }
 
-struct stream *stream_new_thread(const struct agent_format *f, fact_fn *fn, void *user)
+struct agent_stream *stream_new_thread(const struct agent_format *f, fact_fn *fn, void *user)
 {
-	struct stream *s = stream_new(f, fn, user);
+	struct agent_stream *s = stream_new(f, fn, user);
 
 	assert(f->thread);
 	s->line = f->thread;
@@ -69,7 +69,7 @@ struct stream *stream_new_thread(const struct agent_format *f, fact_fn *fn, void
 	return s;
 }
 
-struct stream *stream_free(struct stream *s)
+struct agent_stream *stream_free(struct agent_stream *s)
 {
 	if (!s)
 		return NULL;
@@ -158,7 +158,7 @@ static str repaired(struct arena *a, str line)
 	return (str){ p, n };
 }
 
-static void read_line(struct stream *s, str line, uint64_t end)
+static void read_line(struct agent_stream *s, str line, uint64_t end)
 {
 	value *v = NULL;
 
@@ -183,14 +183,14 @@ static void read_line(struct stream *s, str line, uint64_t end)
 	arena_reset(&s->arena);
 }
 
-static void forget_line(struct stream *s)
+static void forget_line(struct agent_stream *s)
 {
 	if (s->pending.cap > KEEP)
 		buf_done(&s->pending);
 	buf_clear(&s->pending);
 }
 
-static void gap(struct stream *s)
+static void gap(struct agent_stream *s)
 {
 	s->counts.gaps++;
 	s->skipping = false;
@@ -198,7 +198,7 @@ static void gap(struct stream *s)
 }
 
 /* A piece of a line that does not end here. */
-static void keep_piece(struct stream *s, str piece)
+static void keep_piece(struct agent_stream *s, str piece)
 {
 	if (s->skipping)
 		return;
@@ -212,7 +212,7 @@ static void keep_piece(struct stream *s, str piece)
 }
 
 /* The piece with which a line ends; end: the offset after its newline. */
-static void end_line(struct stream *s, str piece, uint64_t end)
+static void end_line(struct agent_stream *s, str piece, uint64_t end)
 {
 	bool skip;
 
@@ -227,7 +227,7 @@ static void end_line(struct stream *s, str piece, uint64_t end)
 	forget_line(s);
 }
 
-void stream_bytes(struct stream *s, str bytes, uint64_t at)
+void stream_bytes(struct agent_stream *s, str bytes, uint64_t at)
 {
 	if (at < s->next) {
 		uint64_t known = s->next - at;
@@ -280,7 +280,7 @@ static void strip_colours(struct buf *b)
 	b->n = n;
 }
 
-static void read_error(struct stream *s)
+static void read_error(struct agent_stream *s)
 {
 	str line;
 
@@ -296,7 +296,7 @@ static void read_error(struct stream *s)
 	buf_clear(&s->errors);
 }
 
-void stream_errors(struct stream *s, str bytes)
+void stream_errors(struct agent_stream *s, str bytes)
 {
 	while (bytes.n) {
 		size_t n = str_find_byte(bytes, '\n');
@@ -310,7 +310,7 @@ void stream_errors(struct stream *s, str bytes)
 	arena_done(&s->arena);
 }
 
-void stream_end(struct stream *s)
+void stream_end(struct agent_stream *s)
 {
 	if (s->pending.n)
 		end_line(s, (str){ 0 }, s->next);
@@ -322,12 +322,12 @@ void stream_end(struct stream *s)
 	}
 }
 
-struct stream_counts stream_counts(const struct stream *s)
+struct stream_counts stream_counts(const struct agent_stream *s)
 {
 	return s->counts;
 }
 
-void stream_tell(struct stream *s, struct fact f)
+void stream_tell(struct agent_stream *s, struct fact f)
 {
 	if (s->transcript && !of_transcript(f.kind))
 		return;
@@ -336,12 +336,12 @@ void stream_tell(struct stream *s, struct fact f)
 	s->fn(s->user, &f);
 }
 
-struct arena *stream_arena(struct stream *s)
+struct arena *stream_arena(struct agent_stream *s)
 {
 	return &s->arena;
 }
 
-void *stream_memory(struct stream *s, size_t size)
+void *stream_memory(struct agent_stream *s, size_t size)
 {
 	if (!s->memory) {
 		s->memory = mem_zalloc(1, size);
@@ -351,7 +351,7 @@ void *stream_memory(struct stream *s, size_t size)
 	return s->memory;
 }
 
-struct buf *stream_text(struct stream *s)
+struct buf *stream_text(struct agent_stream *s)
 {
 	return &s->text;
 }

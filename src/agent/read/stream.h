@@ -21,28 +21,28 @@ struct stream_counts {
 	uint64_t gaps;     /* of bytes that are missing, or that read as NUL */
 };
 
-struct stream *stream_new(const struct agent_format *f, fact_fn *fn, void *user);
+struct agent_stream *stream_new(const struct agent_format *f, fact_fn *fn, void *user);
 /* Of the file that the agent keeps of a session: what it says, and what that used. */
-struct stream *stream_new_transcript(const struct agent_format *f, fact_fn *fn, void *user);
+struct agent_stream *stream_new_transcript(const struct agent_format *f, fact_fn *fn, void *user);
 /* Of the file that a sub-agent keeps: its calls as well. */
-struct stream *stream_new_thread(const struct agent_format *f, fact_fn *fn, void *user);
-struct stream *stream_free(struct stream *s); /* NULL allowed; returns NULL */
+struct agent_stream *stream_new_thread(const struct agent_format *f, fact_fn *fn, void *user);
+struct agent_stream *stream_free(struct agent_stream *s); /* NULL allowed; returns NULL */
 /*
  * Its output from `at` on; what was heard before is passed over, and bytes that are missing in
  * between are a gap, after which a line begins anew.
  */
-void stream_bytes(struct stream *s, str bytes, uint64_t at);
+void stream_bytes(struct agent_stream *s, str bytes, uint64_t at);
 /* What it wrote to its errors, where that is apart. */
-void stream_errors(struct stream *s, str bytes);
+void stream_errors(struct agent_stream *s, str bytes);
 /* Nothing more comes: a last line without its newline counts. */
-void stream_end(struct stream *s);
-struct stream_counts stream_counts(const struct stream *s);
+void stream_end(struct agent_stream *s);
+struct stream_counts stream_counts(const struct agent_stream *s);
 
 /* For the rows of the table: tells a fact; its offset is filled in. */
-void stream_tell(struct stream *s, struct fact f);
+void stream_tell(struct agent_stream *s, struct fact f);
 /* Memory of the current line. */
-struct arena *stream_arena(struct stream *s);
+struct arena *stream_arena(struct agent_stream *s);
 /* Memory of the format for this stream, of this size, zeroed when first asked for. */
-void *stream_memory(struct stream *s, size_t size);
+void *stream_memory(struct agent_stream *s, size_t size);
 /* Text that the format gathers over several lines, up to STREAM_TEXT_MAX. */
-struct buf *stream_text(struct stream *s);
+struct buf *stream_text(struct agent_stream *s);

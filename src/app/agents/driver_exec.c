@@ -32,7 +32,7 @@ struct driver_run {
 	const char *dir;
 	struct run_note as; /* what it was started as */
 	struct run_handle *run;
-	struct stream *stream; /* NULL: its output is text */
+	struct agent_stream *stream; /* NULL: its output is text */
 	/* Written before we knew it, at `old_at` at the latest. */
 	uint64_t old_bytes, old_errors;
 	ov_time old_at;

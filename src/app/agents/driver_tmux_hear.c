@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "sys/loop/loop.h"
 
-static void tell(struct driver_run *d, const struct fact *f)
+static void tmux_hear_tell(struct driver_run *d, const struct fact *f)
 {
 	d->ev.fact(d->user, f, f->at ? f->at : loop_now(d->loop));
 }
@@ -19,7 +19,7 @@ static void tell_asks(struct driver_run *d)
 		.name = str_from(d->asks),
 		.cost_microusd = COST_UNKNOWN };
 
-	tell(d, &f);
+	tmux_hear_tell(d, &f);
 }
 
 static void set_asks(struct driver_run *d, str what)
@@ -76,7 +76,7 @@ void tmux_hear_hook(void *user, const struct fact *f, str taken, str line)
 	if (f && !f->child)
 		note_fact(d, f);
 	if (f)
-		tell(d, f);
+		tmux_hear_tell(d, f);
 	if (taken.n)
 		d->ev.taken(d->user, taken);
 }

@@ -40,7 +40,7 @@ static str tail(struct arena *a, const char *dir, const char *name)
 	return redact(a, (str){ p, n });
 }
 
-static str joined(struct arena *a, str one, str two)
+static str run_words_joined(struct arena *a, str one, str two)
 {
 	if (!one.n || !two.n)
 		return one.n ? one : two;
@@ -59,8 +59,8 @@ str run_words(struct arena *a, const char *dir, const struct account *account)
 	if (words.n)
 		return str_contains(errors, last_lines(a, words))
 				? errors
-				: last_lines(a, joined(a, errors, redact(a, words)));
-	return last_lines(a, joined(a, redact(a, str_from(account->message)), errors));
+				: last_lines(a, run_words_joined(a, errors, redact(a, words)));
+	return last_lines(a, run_words_joined(a, redact(a, str_from(account->message)), errors));
 }
 
 static void on_fact(void *user, const struct fact *f)
@@ -71,7 +71,7 @@ static void on_fact(void *user, const struct fact *f)
 str run_words_said(struct arena *a, const char *dir, const struct agent_format *f)
 {
 	struct account *account = arena_new(a, struct account);
-	struct stream *stream;
+	struct agent_stream *stream;
 	str out, line;
 
 	if (!f)

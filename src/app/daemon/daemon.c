@@ -505,7 +505,7 @@ static void close_all(struct daemon *d)
 }
 
 /* Tells whoever started us: "ready", or the error in three lines. */
-static void tell(int fd, const struct ov_err *err)
+static void daemon_tell(int fd, const struct ov_err *err)
 {
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
@@ -535,7 +535,7 @@ int daemon_run(const struct daemon_options *o)
 	if (r < 0) {
 		daemon_not_up(&d, &err);
 		log_warn("%s", err.msg);
-		tell(o->ready_fd, &err);
+		daemon_tell(o->ready_fd, &err);
 		if (o->ready_fd < 0 && err.next[0])
 			log_warn("next: %s", err.next);
 		close_all(&d);
@@ -547,7 +547,7 @@ int daemon_run(const struct daemon_options *o)
 	if (d.safe.on)
 		log_warn("%s", d.refusal.msg);
 	daemon_up(&d);
-	tell(o->ready_fd, NULL);
+	daemon_tell(o->ready_fd, NULL);
 	if (d.snapshot_damage[0])
 		log_warn("%s; the state was made from the log instead", d.snapshot_damage);
 	if (!d.safe.on &&

@@ -30,7 +30,8 @@ static void answered(void *user, const struct job_result *r)
 	q->out = arena_str(q->arena, str_trim(r->out));
 }
 
-static int ask(struct daemon *d, const char *const *argv, struct query *ret, struct ov_err *err)
+static int target_ask(struct daemon *d, const char *const *argv, struct query *ret,
+		struct ov_err *err)
 {
 	struct job_spec spec = { .proc = PROC_SPEC_INIT, .timeout_ms = GIT_MS };
 	struct job *job;
@@ -51,7 +52,7 @@ static int former(struct daemon *d, str branch, bool *ret, struct ov_err *err)
 	const char *const argv[] = { "git", "-C", d->o->repo, "rev-parse", "-q", "--verify", ref.p,
 		NULL };
 	struct query q;
-	int r = ask(d, argv, &q, err);
+	int r = target_ask(d, argv, &q, err);
 
 	if (r == 0)
 		*ret = q.ok;
@@ -68,7 +69,7 @@ int daemon_choose_target(struct daemon *d, struct ov_err *err)
 	int r = before.n ? former(d, before, &exists, err) : 0;
 
 	if (r == 0 && !exists)
-		r = ask(d, argv, &q, err);
+		r = target_ask(d, argv, &q, err);
 	if (r < 0)
 		return r;
 	if (!exists && (!q.ok || !q.out.n)) {

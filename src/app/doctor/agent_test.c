@@ -62,7 +62,7 @@ static void interrupt(void *user)
 		loop_timer_in(t->timer, t->config->interrupt_grace);
 }
 
-static void on_fact(void *user, const struct fact *f, ov_time at)
+static void agent_test_on_fact(void *user, const struct fact *f, ov_time at)
 {
 	struct agent_test *t = user;
 	bool hook = f->offset == 0 && t->format->hooks;
@@ -113,7 +113,7 @@ static void on_signal(void *user, int signo)
 }
 
 static const struct driver_events events = { .output = on_output,
-	.fact = on_fact,
+	.fact = agent_test_on_fact,
 	.taken = on_taken,
 	.ended = on_ended };
 

@@ -17,7 +17,7 @@
 enum { REGISTRATION_MAX = 64 * 1024, DIR_MAX = 100000 };
 
 /* False, and said, when there is nothing to check. */
-static bool is_open(struct doctor *d)
+static bool doctor_store_is_open(struct doctor *d)
 {
 	if (d->opened == 0)
 		return true;
@@ -62,7 +62,7 @@ void doctor_integrity(struct doctor *d)
 {
 	struct ov_err err = { 0 };
 
-	if (!is_open(d))
+	if (!doctor_store_is_open(d))
 		return;
 	if (store_check(d->s.store, &err) < 0)
 		say_found(d, &err);
@@ -75,7 +75,7 @@ void doctor_chain(struct doctor *d)
 	struct ov_err err = { 0 };
 	uint64_t last = 0;
 
-	if (!is_open(d))
+	if (!doctor_store_is_open(d))
 		return;
 	if (store_verify(d->s.store, 0, &last, &err) < 0) {
 		doctor_say(d, DOCTOR_PROBLEM, "verified up to event %llu",
@@ -136,7 +136,7 @@ void doctor_snapshot(struct doctor *d)
 	struct ov_err err = { 0 };
 	int r;
 
-	if (!is_open(d))
+	if (!doctor_store_is_open(d))
 		return;
 	r = store_snapshot_get(d->s.store, d->a, &snap, &err);
 	if (r == OV_ENOTFOUND)

@@ -203,8 +203,8 @@ int engine_stage(struct engine *e, const struct events *fresh, struct ov_err *er
 }
 
 /* Decides a command and stages what comes of it. ret_about: what that begins with, also on failure. */
-static int take(struct engine *e, str command, const value *params, str actor, value **ret_result,
-		const struct event **ret_about, struct ov_err *err)
+static int engine_take(struct engine *e, str command, const value *params, str actor,
+		value **ret_result, const struct event **ret_about, struct ov_err *err)
 {
 	struct events fresh = { 0 };
 	struct decide_ctx cx = engine_decide(e, actor, &fresh);
@@ -226,7 +226,7 @@ void engine_submit(struct engine *e, str command, const value *params, str actor
 	const struct event *about;
 	struct ov_err err = { 0 };
 	value *result = NULL;
-	int r = take(e, command, params, actor, &result, &about, &err);
+	int r = engine_take(e, command, params, actor, &result, &about, &err);
 
 	if (!reply)
 		return;
@@ -268,7 +268,7 @@ static void report_again(struct engine *e, str command, const value *params, int
 		keep_report(&e->retry, command, params, refused, 0);
 		return;
 	}
-	r = take(e, command, params, STR("overseer"), &result, &about, &err);
+	r = engine_take(e, command, params, STR("overseer"), &result, &about, &err);
 	if (r == OV_EINTERNAL && ++refused < REFUSED_MAX)
 		keep_report(&e->retry, command, params, refused,
 				e->world->now(e->user) + refused * RETRY_MS);

@@ -10,7 +10,7 @@
 
 enum { INSTRUCTION_MAX = 4 << 20 };
 
-static void tell(struct run_output *h, str command, const value *params)
+static void run_output_tell(struct run_output *h, str command, const value *params)
 {
 	engine_report(h->engine, command, params);
 }
@@ -18,7 +18,10 @@ static void tell(struct run_output *h, str command, const value *params)
 void run_output_init(struct run_output *h, struct engine *e, str run_id, const char *dir,
 		uint64_t offset)
 {
-	*h = (struct run_output){ .engine = e, .run_id = run_id, .dir = dir, .tell = tell };
+	*h = (struct run_output){ .engine = e,
+		.run_id = run_id,
+		.dir = dir,
+		.tell = run_output_tell };
 	update_pace_init(&h->pace);
 	/* Reports end outside of any block, so from there on nothing is missing. */
 	update_scan_init(&h->scan, offset, false);
@@ -51,7 +54,7 @@ static const struct assignment *assignment_of(const struct engine *e, str run_id
 	return r ? state_assignment(engine_state(e), r->assignment_id) : NULL;
 }
 
-static bool is_open(const struct dispatch *d, str run_id)
+static bool run_output_is_open(const struct dispatch *d, str run_id)
 {
 	return str_eq(d->run_id, run_id) && d->nonce.n && d->nonce.n <= RUN_OUTPUT_NONCE_MAX &&
 			d->acknowledged_at == 0;
@@ -130,7 +133,7 @@ static void hear_nonces(struct run_output *h, str bytes)
 	for (size_t i = 0; as && i < as->dispatches.n; i++) {
 		const struct dispatch *d = as->dispatches.p[i];
 
-		if (is_open(d, h->run_id) && heard(h, bytes, d->nonce))
+		if (run_output_is_open(d, h->run_id) && heard(h, bytes, d->nonce))
 			report_ack(h, d->id, "nonce");
 	}
 	keep_tail(h, bytes);

@@ -246,7 +246,7 @@ value *outcome_new(struct task *t, str outcome, str detail)
 	return data;
 }
 
-static void put_text(struct task *t, value *data, const char *key, str s)
+static void executor_put_text(struct task *t, value *data, const char *key, str s)
 {
 	if (s.n)
 		value_put(&t->arena, data, key, value_str(&t->arena, arena_str(&t->arena, s)));
@@ -312,7 +312,7 @@ static void put_last_lines(struct task *t, value *data)
 
 	if (!f || r->last_lines.n || (f->structured && str_is(agent->runtime, "tmux")))
 		return;
-	put_text(t, data, "last_lines",
+	executor_put_text(t, data, "last_lines",
 			run_words_said(&t->arena, executor_run_dir(&t->arena, t->x->o.dir, r->id),
 					f->structured ? f : NULL));
 }
@@ -335,12 +335,12 @@ void task_git_done(void *user, int r, const struct git_result *res, const struct
 					? STR("already")
 					: str_from(git_outcomes[res->outcome]),
 			res->detail);
-	put_text(t, data, "base", res->base);
-	put_text(t, data, "head", res->head);
-	put_text(t, data, "tree", res->tree);
-	put_text(t, data, "commit", res->commit);
-	put_text(t, data, "rescue_ref", t->kept_ref.n ? t->kept_ref : res->rescue_ref);
-	put_text(t, data, "target", t->x->o.config->policy.target_branch);
+	executor_put_text(t, data, "base", res->base);
+	executor_put_text(t, data, "head", res->head);
+	executor_put_text(t, data, "tree", res->tree);
+	executor_put_text(t, data, "commit", res->commit);
+	executor_put_text(t, data, "rescue_ref", t->kept_ref.n ? t->kept_ref : res->rescue_ref);
+	executor_put_text(t, data, "target", t->x->o.config->policy.target_branch);
 	value_put(&t->arena, data, "commits", value_int(&t->arena, res->commits));
 	value_put(&t->arena, data, "files_changed", value_int(&t->arena, res->files_changed));
 	put_texts(t, data, "files", res->files, res->files_n);
@@ -350,8 +350,8 @@ void task_git_done(void *user, int r, const struct git_result *res, const struct
 	value_put(&t->arena, data, "lines_removed", value_int(&t->arena, res->lines_removed));
 	value_put(&t->arena, data, "leftovers", value_bool(&t->arena, res->leftovers));
 	put_texts(t, data, "leftover_files", res->leftover_files, res->leftover_files_n);
-	put_text(t, data, "refused", res->refused);
-	put_text(t, data, "target_head", res->target_left);
+	executor_put_text(t, data, "refused", res->refused);
+	executor_put_text(t, data, "target_head", res->target_left);
 	if (t->kind == FX_HARVEST && res->files_changed == 0)
 		put_last_lines(t, data);
 	target_look(t, res->target_seen);

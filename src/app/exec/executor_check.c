@@ -10,7 +10,7 @@
 /* Of one report, and of all of a kind: they are read in one go, and the loop waits for it. */
 enum { REPORT_MAX = 4 << 20, REPORTS_MAX = 8 << 20 };
 
-struct reports {
+struct check_reports {
 	struct task *t;
 	size_t left; /* bytes that may still be read */
 	struct testsum *tests;
@@ -20,7 +20,7 @@ struct reports {
 /* A report of an earlier check, or of the agent's own, says nothing about this one. */
 static void read_report(void *user, const struct beneath_file *f)
 {
-	struct reports *r = user;
+	struct check_reports *r = user;
 	_cleanup_(arena_done)
 	struct arena scratch = ARENA_INIT;
 	struct testsum tests;
@@ -41,7 +41,10 @@ static void read_report(void *user, const struct beneath_file *f)
 static void read_reports(struct task *t, const str *patterns, size_t n, struct testsum *tests,
 		struct coverage *coverage)
 {
-	struct reports r = { .t = t, .left = REPORTS_MAX, .tests = tests, .coverage = coverage };
+	struct check_reports r = { .t = t,
+		.left = REPORTS_MAX,
+		.tests = tests,
+		.coverage = coverage };
 
 	for (size_t i = 0; i < n; i++)
 		(void)beneath_find(t->command.cwd.p, patterns[i], read_report, &r, NULL);

@@ -246,7 +246,7 @@ static str last_errors(struct arena *a, const struct live_run *lr)
 	return str_sub(text, text.n > ERRORS_TOLD ? text.n - ERRORS_TOLD : 0, ERRORS_TOLD);
 }
 
-static str joined(struct arena *a, str one, str two)
+static str fact_joined(struct arena *a, str one, str two)
 {
 	return !one.n ? two
 			: !two.n
@@ -272,9 +272,9 @@ static void put_verdict(struct arena *a, const struct live_run *lr, const struct
 		value_put(a, v, "session_empty", value_bool(a, true));
 	if (c->resets_at)
 		value_put(a, v, "resets_at_ms", value_int(a, c->resets_at));
-	message = joined(a, message, verdict.text);
+	message = fact_joined(a, message, verdict.text);
 	if (!c->ready)
-		message = joined(a, message, last_errors(a, lr));
+		message = fact_joined(a, message, last_errors(a, lr));
 	if (message.n)
 		value_put(a, v, "message", value_str(a, utf8_clean(a, message)));
 }

@@ -26,7 +26,7 @@ struct places {
 	size_t n, cap;
 };
 
-static void add(struct places *l, const struct executor_place *one)
+static void places_add(struct places *l, const struct executor_place *one)
 {
 	if (l->n == l->cap) {
 		struct executor_place *more;
@@ -50,7 +50,7 @@ static void add_run(struct places *l, const struct executor *x, str id,
 	if (above)
 		one.group = arena_printf(l->arena, "%s/" CGROUP_PREFIX STR_FMT, above, STR_ARG(id))
 					    .p;
-	add(l, &one);
+	places_add(l, &one);
 }
 
 /*
@@ -105,19 +105,19 @@ size_t executor_places(const struct executor *x, struct arena *a, struct executo
 		const struct task *t = list_entry(it, struct task, link);
 
 		if (is_about_work(t) && t->job && job_pid(t->job))
-			add(&l,
+			places_add(&l,
 					&(struct executor_place){ .name = arena_printf(a, "the %s",
 										  t->command.name),
 							.root = job_pid(t->job) });
 	}
 	n = git_at_work(x->git, gits, ARRAY_LEN(gits));
 	for (size_t k = 0; k < n; k++)
-		add(&l,
+		places_add(&l,
 				&(struct executor_place){
 						.name = STR("git, or a program that it runs"),
 						.root = gits[k] });
 	if (setup_pid(x->setup))
-		add(&l,
+		places_add(&l,
 				&(struct executor_place){ .name = STR("the setup command"),
 						.root = setup_pid(x->setup) });
 	*ret = l.p;

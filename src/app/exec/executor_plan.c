@@ -57,7 +57,7 @@ static value *ladder_actions(struct arena *a)
 	return list;
 }
 
-static bool is_over(const struct goal *g)
+static bool plan_is_over(const struct goal *g)
 {
 	return !g || (g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED);
 }
@@ -67,7 +67,7 @@ void executor_plan_published(struct executor *x, const struct event *e)
 {
 	const struct state *s = engine_state(x->engine);
 
-	if (e->kind != EV_GOAL_STATUS || !is_over(state_goal(s, e->goal)))
+	if (e->kind != EV_GOAL_STATUS || !plan_is_over(state_goal(s, e->goal)))
 		return;
 	list_each (it, &x->tasks) {
 		struct task *t = list_entry(it, struct task, link);
@@ -93,7 +93,7 @@ void perform_plan(struct task *t, const struct assignment *none)
 	(void)none;
 	rq.goal = state_goal(s, fx->goal_id);
 	rq.node = fx->node_id.n ? state_node(s, fx->goal_id, fx->node_id) : NULL;
-	if (is_over(rq.goal) || !planner_purpose_from(fx->purpose, &rq.purpose) ||
+	if (plan_is_over(rq.goal) || !planner_purpose_from(fx->purpose, &rq.purpose) ||
 			(rq.purpose != PLANNER_CREATE && !rq.node)) {
 		ov_fail(&err, OV_ENOTFOUND, "there is nothing to plan for " STR_FMT " any more",
 				STR_ARG(fx->goal_id));

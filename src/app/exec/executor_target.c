@@ -24,7 +24,7 @@ static str known_head(const struct task *t)
 									      : STR("");
 }
 
-static void put(struct task *t, value *v, const char *key, str s)
+static void target_put(struct task *t, value *v, const char *key, str s)
 {
 	value_put(&t->arena, v, key, value_str(&t->arena, utf8_clean(&t->arena, s)));
 }
@@ -37,25 +37,25 @@ static value *commits_value(struct task *t, const struct git_result *res)
 		const struct git_new_commit *x = &res->news[i];
 		value *v = value_object(&t->arena);
 
-		put(t, v, "commit", x->commit);
-		put(t, v, "accept_key", x->accept_key);
-		put(t, v, "revert_key", x->revert_key);
-		put(t, v, "author", x->author);
-		put(t, v, "subject", x->subject);
+		target_put(t, v, "commit", x->commit);
+		target_put(t, v, "accept_key", x->accept_key);
+		target_put(t, v, "revert_key", x->revert_key);
+		target_put(t, v, "author", x->author);
+		target_put(t, v, "subject", x->subject);
 		value_push(&t->arena, list, v);
 	}
 	return list;
 }
 
-static void report(struct task *t, str from, str to, const struct git_result *res)
+static void target_report(struct task *t, str from, str to, const struct git_result *res)
 {
 	value *v = value_object(&t->arena);
 
-	put(t, v, "target", t->x->o.config->policy.target_branch);
-	put(t, v, "from", from);
-	put(t, v, "to", to);
+	target_put(t, v, "target", t->x->o.config->policy.target_branch);
+	target_put(t, v, "from", from);
+	target_put(t, v, "to", to);
 	if (res) {
-		put(t, v, "how", str_from(movers[res->mover]));
+		target_put(t, v, "how", str_from(movers[res->mover]));
 		value_put(&t->arena, v, "commits", commits_value(t, res));
 		value_put(&t->arena, v, "lost", value_int(&t->arena, res->commits));
 	}
@@ -69,7 +69,7 @@ static void looked(void *user, int r, const struct git_result *res, const struct
 
 	(void)err;
 	if (r == 0 && res->target_seen.n)
-		report(t, t->target_known, res->target_seen, res);
+		target_report(t, t->target_known, res->target_seen, res);
 	task_report(t);
 }
 
@@ -82,7 +82,7 @@ void target_look(struct task *t, str seen)
 		return;
 	}
 	if (!known.n) {
-		report(t, STR(""), seen, NULL);
+		target_report(t, STR(""), seen, NULL);
 		task_report(t);
 		return;
 	}

@@ -13,14 +13,14 @@
 #include "drive/accept/git_accept.h"
 #include "drive/git/git.h"
 
-struct place {
+struct worker_place {
 	str worker, path, ref;
 };
 
-static struct place place_of(struct task *t, const struct effect *fx)
+static struct worker_place worker_place_of(struct task *t, const struct effect *fx)
 {
 	struct arena *a = &t->arena;
-	struct place p = { .worker = arena_str(a, fx->worker) };
+	struct worker_place p = { .worker = arena_str(a, fx->worker) };
 
 	p.path = arena_printf(a, "%s/worktrees/" STR_FMT, t->x->o.dir, STR_ARG(p.worker));
 	p.ref = arena_printf(a, "refs/overseer/rescue/" STR_FMT "/" STR_FMT, STR_ARG(p.worker),
@@ -31,7 +31,7 @@ static struct place place_of(struct task *t, const struct effect *fx)
 /* On a branch of its own, so that a second call finds that the first one was through. */
 static void perform_reset(struct task *t, const struct effect *fx)
 {
-	struct place p = place_of(t, fx);
+	struct worker_place p = worker_place_of(t, fx);
 	struct git_ensure spec = {
 		.path = p.path,
 		.branch = arena_printf(&t->arena, "overseer/" STR_FMT "/" STR_FMT,
@@ -85,7 +85,7 @@ static void perform_pick(struct task *t, const struct effect *fx)
 	const struct assignment *as = w && w->assignment_id.n
 			? state_assignment(s, w->assignment_id)
 			: NULL;
-	struct place p = place_of(t, fx);
+	struct worker_place p = worker_place_of(t, fx);
 	struct git_pick spec = {
 		.path = p.path,
 		.target = t->x->o.config->policy.target_branch,
@@ -102,7 +102,7 @@ static void perform_pick(struct task *t, const struct effect *fx)
 
 static void perform_nuke(struct task *t, const struct effect *fx)
 {
-	struct place p = place_of(t, fx);
+	struct worker_place p = worker_place_of(t, fx);
 
 	git_remove(t->x->git, p.path, p.ref, task_git_done, t);
 }

@@ -16,7 +16,7 @@ struct request {
 	char id[]; /* of the run */
 };
 
-static void ask(struct live_run *lr, bool frozen);
+static void freeze_ask(struct live_run *lr, bool frozen);
 
 /* One that is stopped is thawed by its shim, and shall not be held again. */
 static bool is_wanted(const struct state *s, const struct run *r)
@@ -35,10 +35,10 @@ static void look_at(struct executor *x, const struct run *r)
 
 	if (lr && r->status == RUN_RUNNING && !lr->freezing && wanted != r->frozen &&
 			!(wanted && lr->unfreezable))
-		ask(lr, wanted);
+		freeze_ask(lr, wanted);
 }
 
-static void answered(void *user, int code, const struct ov_err *err)
+static void freeze_answered(void *user, int code, const struct ov_err *err)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -63,7 +63,7 @@ static void answered(void *user, int code, const struct ov_err *err)
 	mem_free(q);
 }
 
-static void ask(struct live_run *lr, bool frozen)
+static void freeze_ask(struct live_run *lr, bool frozen)
 {
 	struct request *q = mem_zalloc(1, sizeof(*q) + lr->id.n + 1);
 
@@ -72,7 +72,7 @@ static void ask(struct live_run *lr, bool frozen)
 	memcpy(q->id, lr->id.p, lr->id.n);
 	lr->freezing = true;
 	observe_meddled(lr->x->observe, lr->id);
-	if (run_freeze(lr->driver->handle(lr->run), frozen, answered, q, NULL) == 0)
+	if (run_freeze(lr->driver->handle(lr->run), frozen, freeze_answered, q, NULL) == 0)
 		return;
 	lr->freezing = false;
 	mem_free(q);

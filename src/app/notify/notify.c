@@ -63,7 +63,7 @@ void notify_cancel(struct notify_job *j)
 
 /* ---- the end ---- */
 
-static void tell(void *user)
+static void notify_notify_tell(void *user)
 {
 	struct notify_job *j = user;
 
@@ -74,7 +74,7 @@ static void tell(void *user)
 static void tell_later(struct notify_job *j)
 {
 	assert(!j->later);
-	j->later = loop_defer(j->n->o.loop, tell, j);
+	j->later = loop_defer(j->n->o.loop, notify_notify_tell, j);
 }
 
 void notify_sent(struct notify_job *j, str ref)

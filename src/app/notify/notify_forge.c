@@ -44,7 +44,7 @@ static void find_comment(struct notify_job *j);
 static void make_labels(struct notify_job *j);
 static void make_issue(struct notify_job *j);
 
-static void ask(struct notify_job *j, const char *method, str path, const value *body,
+static void forge_ask(struct notify_job *j, const char *method, str path, const value *body,
 		notify_answer_fn *then)
 {
 	struct arena *a = &j->arena;
@@ -121,7 +121,7 @@ static void found_issues(struct notify_job *j, const struct http_result *r)
 static void find_issue(struct notify_job *j)
 {
 	j->forge->looked = true;
-	ask(j, "GET", str_from(j->forge->forge->newest), NULL, found_issues);
+	forge_ask(j, "GET", str_from(j->forge->forge->newest), NULL, found_issues);
 }
 
 static void commented(struct notify_job *j, const struct http_result *r)
@@ -159,7 +159,7 @@ static void found_comments(struct notify_job *j, const struct http_result *r)
 		}
 	body = value_object(a);
 	value_put(a, body, "body", value_str(a, notify_issue_body(a, &j->m, true)));
-	ask(j, "POST", comments_path(j), body, commented);
+	forge_ask(j, "POST", comments_path(j), body, commented);
 }
 
 /* Among those since it was raised, with room for clocks that differ. */
@@ -168,7 +168,7 @@ static void find_comment(struct notify_job *j)
 	struct arena *a = &j->arena;
 	ov_time since = MAX(j->m.at - OV_DAY, (ov_time)0);
 
-	ask(j, "GET",
+	forge_ask(j, "GET",
 			arena_printf(a, STR_FMT "?since=" STR_FMT "&per_page=50",
 					STR_ARG(comments_path(j)), STR_ARG(time_format(a, since))),
 			NULL, found_comments);
@@ -200,7 +200,7 @@ static void make_label(struct notify_job *j)
 
 	value_put(a, body, "name", value_str(a, w->labels[w->label]));
 	value_put(a, body, "color", value_cstr(a, w->forge->ids ? "#b60205" : "b60205"));
-	ask(j, "POST", STR("labels"), body, made_label);
+	forge_ask(j, "POST", STR("labels"), body, made_label);
 }
 
 static void found_labels(struct notify_job *j, const struct http_result *r)
@@ -229,7 +229,7 @@ static void make_labels(struct notify_job *j)
 	struct forge_work *w = j->forge;
 
 	if (w->forge->ids && w->labels_n && w->page < LABEL_PAGES) {
-		ask(j, "GET",
+		forge_ask(j, "GET",
 				arena_printf(&j->arena, "labels?page=%lld&limit=50",
 						(long long)++w->page),
 				NULL, found_labels);
@@ -271,7 +271,7 @@ static void make_issue(struct notify_job *j)
 	value_put(a, body, "title", value_str(a, notify_issue_title(a, &j->m)));
 	value_put(a, body, "body", value_str(a, notify_issue_body(a, &j->m, false)));
 	value_put(a, body, "labels", labels);
-	ask(j, "POST", STR("issues"), body, made_issue);
+	forge_ask(j, "POST", STR("issues"), body, made_issue);
 }
 
 /* ---- the beginning ---- */

@@ -5,7 +5,7 @@
 #include "data/id/hmac.h"
 #include "data/value/json.h"
 
-static void answered(struct notify_job *j, const struct http_result *r)
+static void web_answered(struct notify_job *j, const struct http_result *r)
 {
 	if (notify_accepted(j, r))
 		notify_sent(j, STR(""));
@@ -46,5 +46,5 @@ void web_begin(struct notify_job *j)
 			arena_printf(a, "sha256=" STR_FMT,
 					STR_ARG(hmac_sha256_hex(a, secret, rq.body)))
 					.p };
-	notify_request(j, &rq, answered);
+	notify_request(j, &rq, web_answered);
 }

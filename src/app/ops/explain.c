@@ -216,7 +216,7 @@ static int explain_whole(struct op_ctx *cx, const struct explain *x, str id, val
 }
 
 /* By the prefix of an id; anything else is a node, or what is called like that. */
-static int find(struct op_ctx *cx, str goal, str id, value **ret, struct ov_err *err)
+static int explain_find(struct op_ctx *cx, str goal, str id, value **ret, struct ov_err *err)
 {
 	static const struct {
 		const char *prefix;
@@ -257,7 +257,7 @@ int op_explain_get(struct op_ctx *cx, const value *params, value **ret, struct o
 		*ret = explain_daemon(cx);
 		return 0;
 	}
-	r = find(cx, goal, id, ret, &why);
+	r = explain_find(cx, goal, id, ret, &why);
 	if (r < 0) {
 		r = explain_unknown(cx, id, r, &why);
 		if (err)

@@ -17,7 +17,7 @@ enum {
 	SHORT_ID = 8,
 };
 
-static void put_text(struct op_ctx *cx, value *v, const char *key, str s)
+static void put_rescue_text(struct op_ctx *cx, value *v, const char *key, str s)
 {
 	value_put(cx->arena, v, key, value_str(cx->arena, s));
 }
@@ -27,16 +27,16 @@ static value *rescue_row(struct op_ctx *cx, const struct rescue *x)
 	struct arena *a = cx->arena;
 	value *v = value_object(a);
 
-	put_text(cx, v, "ref", x->ref);
-	put_text(cx, v, "id", x->id);
-	put_text(cx, v, "commit", x->commit);
+	put_rescue_text(cx, v, "ref", x->ref);
+	put_rescue_text(cx, v, "id", x->id);
+	put_rescue_text(cx, v, "commit", x->commit);
 	value_put(a, v, "at", value_time(a, x->at));
-	put_text(cx, v, "worker", x->worker);
-	put_text(cx, v, "goal", x->goal);
-	put_text(cx, v, "node", x->node);
-	put_text(cx, v, "assignment", x->assignment);
-	put_text(cx, v, "run", x->run);
-	put_text(cx, v, "why", x->why.n ? x->why : x->subject);
+	put_rescue_text(cx, v, "worker", x->worker);
+	put_rescue_text(cx, v, "goal", x->goal);
+	put_rescue_text(cx, v, "node", x->node);
+	put_rescue_text(cx, v, "assignment", x->assignment);
+	put_rescue_text(cx, v, "run", x->run);
+	put_rescue_text(cx, v, "why", x->why.n ? x->why : x->subject);
 	value_put(a, v, "needed", value_bool(a, x->needed));
 	return v;
 }
@@ -112,7 +112,7 @@ int op_rescue_list(struct op_ctx *cx, const value *params, value **ret, struct o
 	value_put(cx->arena, v, "matching", value_int(cx->arena, matching));
 	value_put(cx->arena, v, "all", value_int(cx->arena, (int64_t)all.n));
 	if (all.problem)
-		put_text(cx, v, "problem", str_from(all.problem));
+		put_rescue_text(cx, v, "problem", str_from(all.problem));
 	*ret = v;
 	return 0;
 }
@@ -160,7 +160,7 @@ int op_rescue_show(struct op_ctx *cx, const value *params, value **ret, struct o
 	base = base_of(cx, x);
 	range = arena_printf(cx->arena, STR_FMT ".." STR_FMT, STR_ARG(base), STR_ARG(x->commit)).p;
 	v = rescue_row(cx, x);
-	put_text(cx, v, "base", base);
+	put_rescue_text(cx, v, "base", base);
 	put_what(cx, v, x, base);
 	r = put_commits(cx, v, range, err);
 	if (r == 0)
@@ -168,12 +168,12 @@ int op_rescue_show(struct op_ctx *cx, const value *params, value **ret, struct o
 				range, "--", NULL);
 	if (r < 0)
 		return r;
-	put_text(cx, v, "stat", utf8_clean(cx->arena, out));
+	put_rescue_text(cx, v, "stat", utf8_clean(cx->arena, out));
 	patch[3] = range;
 	r = git_ask(cx->arena, cx->daemon->repo, patch, PATCH_MAX, &got, err);
 	if (r < 0)
 		return r;
-	put_text(cx, v, "patch", utf8_clean(cx->arena, got.out));
+	put_rescue_text(cx, v, "patch", utf8_clean(cx->arena, got.out));
 	value_put(cx->arena, v, "cut", value_bool(cx->arena, got.cut));
 	*ret = v;
 	return 0;
@@ -225,9 +225,9 @@ int op_rescue_restore(struct op_ctx *cx, const value *params, value **ret, struc
 				ref, commit, "", NULL);
 	if (r < 0)
 		return r;
-	put_text(cx, v, "branch", branch);
-	put_text(cx, v, "commit", x->commit);
-	put_text(cx, v, "ref", x->ref);
+	put_rescue_text(cx, v, "branch", branch);
+	put_rescue_text(cx, v, "commit", x->commit);
+	put_rescue_text(cx, v, "ref", x->ref);
 	*ret = v;
 	return 0;
 }
@@ -268,7 +268,7 @@ int op_rescue_prune(struct op_ctx *cx, const value *params, value **ret, struct 
 	value_put(cx->arena, v, "removed", value_int(cx->arena, removed));
 	value_put(cx->arena, v, "kept", value_int(cx->arena, (int64_t)all.n - removed));
 	value_put(cx->arena, v, "failed", value_int(cx->arena, left));
-	put_text(cx, v, "reason", arena_str(cx->arena, str_from(failed.msg)));
+	put_rescue_text(cx, v, "reason", arena_str(cx->arena, str_from(failed.msg)));
 	value_put(cx->arena, v, "dry_run", value_bool(cx->arena, dry_run));
 	value_put(cx->arena, v, "rescued", list);
 	*ret = v;

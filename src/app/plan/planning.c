@@ -94,7 +94,7 @@ static value *result_new(struct planning_job *j, const char *outcome, str detail
 	return data;
 }
 
-static void tell(void *user)
+static void planning_tell(void *user)
 {
 	struct planning_job *j = user;
 
@@ -105,7 +105,7 @@ static void tell(void *user)
 
 static void tell_later(struct planning_job *j)
 {
-	j->later = loop_defer(j->p->o.loop, tell, j);
+	j->later = loop_defer(j->p->o.loop, planning_tell, j);
 }
 
 static void fail_later(struct planning_job *j, const struct ov_err *err)
@@ -131,7 +131,7 @@ static void accept_later(struct planning_job *j)
 
 /* ---- asking ---- */
 
-static void ask(struct planning_job *j);
+static void planning_ask(struct planning_job *j);
 
 static void on_answer(void *user, const struct llm_answer *answer)
 {
@@ -143,7 +143,7 @@ static void on_answer(void *user, const struct llm_answer *answer)
 		return;
 	}
 	switch (planner_answer(&j->planner, answer->text, answer->tokens_in, answer->tokens_out)) {
-	case PLANNER_ASK: ask(j); break;
+	case PLANNER_ASK: planning_ask(j); break;
 	case PLANNER_ACCEPT: accept_later(j); break;
 	case PLANNER_GIVE_UP:
 		result_new(j, "invalid", planner_last_errors(&j->planner));
@@ -152,7 +152,7 @@ static void on_answer(void *user, const struct llm_answer *answer)
 	}
 }
 
-static void ask(struct planning_job *j)
+static void planning_ask(struct planning_job *j)
 {
 	struct planning *p = j->p;
 	struct ov_err err = { 0 };
@@ -168,14 +168,14 @@ static void ask(struct planning_job *j)
 		fail_later(j, &err);
 }
 
-static void begin(struct planning_job *j)
+static void planning_begin(struct planning_job *j)
 {
 	struct ov_err err = { 0 };
 
 	if (planner_init(&j->planner, &j->arena, &j->task, &err) < 0)
 		fail_later(j, &err);
 	else
-		ask(j);
+		planning_ask(j);
 }
 
 /* A summary that cannot be had is no reason to plan nothing. */
@@ -193,7 +193,7 @@ static void on_summary(void *user, const struct job_result *r)
 	if (own.n)
 		seen = arena_printf(a, STR_FMT "\n\n" STR_FMT, STR_ARG(own), STR_ARG(seen));
 	j->task.repo_context = seen;
-	begin(j);
+	planning_begin(j);
 }
 
 /* ---- starting ---- */

@@ -28,7 +28,8 @@ static const char *const *shell(struct arena *a, const char *text)
 }
 
 /* What the sandbox itself says goes there, too. It has none of the keys of our session. */
-static const char *const *joined(struct arena *a, const char *shim, const char *const *argv)
+static const char *const *agent_command_joined(struct arena *a, const char *shim,
+		const char *const *argv)
 {
 	const char *const before[] = { "sh", "-c", "exec \"$@\" 2>&1", "sh", shim,
 		run_without_keys };
@@ -78,8 +79,9 @@ int agent_command(struct arena *a, const struct agent_command_ask *ask, struct a
 	if (r < 0)
 		return ov_wrap(err, r, "a command on the work of agent \"" STR_FMT "\"",
 				STR_ARG(ask->agent));
-	*ret = (struct agent_command){ room.level.is == SANDBOX_NONE ? argv
-								     : joined(a, ask->shim, argv),
+	*ret = (struct agent_command){ room.level.is == SANDBOX_NONE
+				? argv
+				: agent_command_joined(a, ask->shim, argv),
 		env, room.level.is == SANDBOX_NONE ? STR("") : arena_str(a, ask->agent) };
 	return 0;
 }

@@ -111,7 +111,7 @@ static void removed(void *user, const struct job_result *r)
  * Nobody is in there any more. Neither command follows links; what an agent has closed to itself, as
  * caches of packages are, is opened first.
  */
-static void look(void *user)
+static void sandbox_agent_homes_look(void *user)
 {
 	static const char script[] =
 			"find \"$@\" -type d ! -perm -700 -exec chmod u+rwx {} \\; 2>/dev/null\n"
@@ -134,7 +134,7 @@ static void look(void *user)
 void agent_homes_look(struct agent_homes *h)
 {
 	if (!h->soon)
-		h->soon = loop_defer(h->loop, look, h);
+		h->soon = loop_defer(h->loop, sandbox_agent_homes_look, h);
 }
 
 struct agent_homes *agent_homes_new(struct loop *l, const char *dir,

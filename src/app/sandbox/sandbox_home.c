@@ -39,7 +39,8 @@ bool path_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
-static void add(struct looker *l, enum sandbox_way way, const char *path, const char *from)
+static void sandbox_home_add(struct looker *l, enum sandbox_way way, const char *path,
+		const char *from)
 {
 	vec_push(&l->list, ((struct sandbox_mount){ .way = way, .path = path, .from = from }));
 }
@@ -83,7 +84,7 @@ const char *sandbox_home_place(struct arena *a, const char *home, const char *co
 	return parent ? path_join(a, parent, slash + 1) : path;
 }
 
-static const char *place_of(struct looker *l, const struct home_folder *f)
+static const char *sandbox_home_place_of(struct looker *l, const struct home_folder *f)
 {
 	return sandbox_home_place(l->a, l->ask->home, l->ask->env, f);
 }
@@ -92,7 +93,7 @@ static bool is_table_place(struct looker *l, const struct home_folder *list, siz
 		const char *path)
 {
 	for (size_t i = 0; i < n; i++) {
-		const char *place = place_of(l, &list[i]);
+		const char *place = sandbox_home_place_of(l, &list[i]);
 
 		if (place && strcmp(place, path) == 0)
 			return true;
@@ -126,7 +127,7 @@ static void show_entry(struct looker *l, const struct home_folder *f, const char
 	if (way == HOME_OWN || !from || stat(from, &st) < 0 || S_ISSOCK(st.st_mode) ||
 			shows_store(l, from) || !can_mount(l, stand_in, name, S_ISDIR(st.st_mode)))
 		return;
-	add(l, way == HOME_SHARE ? SANDBOX_WRITE : SANDBOX_READ, path, from);
+	sandbox_home_add(l, way == HOME_SHARE ? SANDBOX_WRITE : SANDBOX_READ, path, from);
 }
 
 static void make_shared(struct looker *l, const struct home_folder *f, const char *place)
@@ -157,7 +158,8 @@ static int show_copies(struct looker *l, const struct home_folder *f, const char
 		if (r == 0)
 			r = file_write_atomic(copy, text, 0600, err);
 		if (r == 0)
-			add(l, SANDBOX_WRITE, dir == place ? from : real_path(l, from), copy);
+			sandbox_home_add(l, SANDBOX_WRITE, dir == place ? from : real_path(l, from),
+					copy);
 	}
 	return r;
 }
@@ -194,7 +196,7 @@ static const char *behind_link(struct looker *l, const char *place)
 
 static int show_folder(struct looker *l, const struct home_folder *f, struct ov_err *err)
 {
-	const char *place = place_of(l, f);
+	const char *place = sandbox_home_place_of(l, f);
 	const char *stand_in = sandbox_home_stand_in(l->a, l->ask->store, l->ask->own, f);
 	bool free = place && !l->whole && path_below(place, l->ask->home) &&
 			!strchr(place + strlen(l->ask->home) + 1, '/');
@@ -214,7 +216,7 @@ static int show_folder(struct looker *l, const struct home_folder *f, struct ov_
 		return r;
 	if (!f->cache)
 		make_shared(l, f, place);
-	add(l, SANDBOX_WRITE, place, stand_in);
+	sandbox_home_add(l, SANDBOX_WRITE, place, stand_in);
 	n = entries(l, place, &names);
 	for (size_t i = 0; i < n; i++)
 		show_entry(l, f, place, stand_in, names[i]);
@@ -240,7 +242,7 @@ static void show_plain(struct looker *l, const char *path)
 	if (lstat(path, &st) < 0 || S_ISSOCK(st.st_mode) || strcmp(path, l->ask->store) == 0)
 		return;
 	if (!S_ISLNK(st.st_mode)) {
-		add(l, SANDBOX_READ, path, path);
+		sandbox_home_add(l, SANDBOX_READ, path, path);
 		return;
 	}
 	target = arena_alloc(l->a, PATH_MAX);
@@ -248,7 +250,7 @@ static void show_plain(struct looker *l, const char *path)
 	if (n <= 0)
 		return;
 	target[n] = '\0';
-	add(l, SANDBOX_LINK, path, target);
+	sandbox_home_add(l, SANDBOX_LINK, path, target);
 }
 
 static void show_entries(struct looker *l)
@@ -262,14 +264,14 @@ static void show_entries(struct looker *l)
 	n = entries(l, home, &names);
 	l->whole = n > ENTRIES_MAX;
 	if (l->whole)
-		add(l, SANDBOX_READ, home, home);
+		sandbox_home_add(l, SANDBOX_READ, home, home);
 	for (size_t i = 0; i < n; i++) {
 		const char *path = path_join(l->a, home, arena_cstr(l->a, names[i]));
 
 		if (is_key(names[i])) {
 			path = l->whole ? real_path(l, path) : NULL;
 			if (path)
-				add(l, SANDBOX_BLANK, path, NULL);
+				sandbox_home_add(l, SANDBOX_BLANK, path, NULL);
 		} else if (!l->whole && !is_table_place(l, agents, agents_n, path) &&
 				!is_table_place(l, caches, caches_n, path)) {
 			show_plain(l, path);
@@ -288,7 +290,7 @@ static void hide_sockets(struct looker *l, const char *folder)
 		const char *path = path_join(l->a, dir, arena_cstr(l->a, names[i]));
 
 		if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
-			add(l, SANDBOX_BLANK, path, NULL);
+			sandbox_home_add(l, SANDBOX_BLANK, path, NULL);
 	}
 }
 
@@ -298,7 +300,7 @@ static void hide(struct looker *l)
 		const char *path = real_path(l, path_join(l->a, l->ask->home, home_hidden[i]));
 
 		if (path && is_folder(path))
-			add(l, SANDBOX_EMPTY, path, NULL);
+			sandbox_home_add(l, SANDBOX_EMPTY, path, NULL);
 	}
 	for (size_t i = 0; home_sockets[i]; i++)
 		hide_sockets(l, home_sockets[i]);

@@ -28,14 +28,15 @@ static bool contains(const char *dir, const char *path)
 	return strcmp(dir, "/") == 0 || strcmp(dir, path) == 0 || path_below(path, dir);
 }
 
-struct guard {
+struct path_guard {
 	struct arena *a;
 	const struct config_agent *agent;
 	const char *named, *real; /* the path in question */
 };
 
 /* what: "the repository's git folder". */
-static int refuse(const struct guard *g, const char *what, const char *path, struct ov_err *err)
+static int refuse(const struct path_guard *g, const char *what, const char *path,
+		struct ov_err *err)
 {
 	ov_fail(err, OV_EINVALID,
 			"agents." STR_FMT ".sandbox_writable: %s contains %s (%s), which a run "
@@ -46,7 +47,8 @@ static int refuse(const struct guard *g, const char *what, const char *path, str
 			"the repository; then: overseer config reload");
 }
 
-static int guard_path(const struct guard *g, const char *what, const char *path, struct ov_err *err)
+static int guard_path(const struct path_guard *g, const char *what, const char *path,
+		struct ov_err *err)
 {
 	const char *real = path ? real_path(g->a, path) : NULL;
 
@@ -56,7 +58,8 @@ static int guard_path(const struct guard *g, const char *what, const char *path,
 }
 
 /* Settings of every agent, not only of this one: another one would run what was planted there. */
-static int guard_agents(const struct guard *g, const struct sandbox_guarded *in, struct ov_err *err)
+static int guard_agents(const struct path_guard *g, const struct sandbox_guarded *in,
+		struct ov_err *err)
 {
 	int r = 0;
 
@@ -71,7 +74,8 @@ static int guard_agents(const struct guard *g, const struct sandbox_guarded *in,
 	return r;
 }
 
-static int guard_all(const struct guard *g, const struct sandbox_guarded *in, struct ov_err *err)
+static int guard_all(const struct path_guard *g, const struct sandbox_guarded *in,
+		struct ov_err *err)
 {
 	int r = guard_path(g, "the store", in->store, err);
 
@@ -93,7 +97,7 @@ int sandbox_writable(struct arena *a, const struct config_agent *agent,
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < agent->sandbox_writable_n; i++) {
-		struct guard g = { .a = a,
+		struct path_guard g = { .a = a,
 			.agent = agent,
 			.named = arena_cstr(a, agent->sandbox_writable[i]) };
 

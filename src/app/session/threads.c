@@ -41,7 +41,7 @@ struct thread {
 	bool own;    /* the session itself: only its model is wanted */
 	bool closed; /* no more of it is read */
 	bool tried;  /* in this look */
-	struct stream *stream;
+	struct agent_stream *stream;
 	struct follow *follow; /* NULL: it is not there yet */
 	struct usage used;     /* so far, as it says */
 };
@@ -95,7 +95,7 @@ static struct usage added(struct thread *t, struct usage total)
 	return d;
 }
 
-static void on_fact(void *user, const struct fact *told)
+static void threads_on_fact(void *user, const struct fact *told)
 {
 	struct thread *t = user;
 	struct fact f = *told;
@@ -333,7 +333,7 @@ static void on_look(void *user)
 	}
 }
 
-static void begin(struct threads *t, str id, bool own)
+static void threads_begin(struct threads *t, str id, bool own)
 {
 	struct thread *one;
 
@@ -352,7 +352,7 @@ static void begin(struct threads *t, str id, bool own)
 	one = &t->list[t->n++];
 	*one = (struct thread){ .of = t, .own = own };
 	memcpy(one->id, id.p, ID_BYTES);
-	one->stream = stream_new_thread(t->format, on_fact, one);
+	one->stream = stream_new_thread(t->format, threads_on_fact, one);
 	t->looks_left = LOOKS;
 	t->again = true;
 	if (!t->done)
@@ -364,9 +364,9 @@ void threads_fact(struct threads *t, const struct fact *f)
 	if (!t)
 		return;
 	if (f->kind == FACT_THREAD)
-		begin(t, f->thread, false);
+		threads_begin(t, f->thread, false);
 	else if (f->kind == FACT_READY && !f->child && !f->model.n)
-		begin(t, f->session, true);
+		threads_begin(t, f->session, true);
 }
 
 /* ---- life cycle ---- */

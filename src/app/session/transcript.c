@@ -36,7 +36,7 @@ struct transcript {
 	struct loop_source *looks;
 	int looks_left;
 	bool refused; /* it is none of the run's, or too long: no more of it is read */
-	struct stream *stream;
+	struct agent_stream *stream;
 	struct follow *follow; /* NULL: it is not there yet */
 
 	/* At the end. */
@@ -63,7 +63,7 @@ static void on_bytes(void *user, str bytes, uint64_t at)
 }
 
 /* A run says something as soon as it resumes a session, maybe before we heard that it has. */
-static void on_fact(void *user, const struct fact *f)
+static void transcript_on_fact(void *user, const struct fact *f)
 {
 	struct transcript *t = user;
 
@@ -142,7 +142,7 @@ struct transcript *transcript_new(struct loop *l, const char *dir,
 	t->sessions = sessions_kept(&t->strings, dir);
 	t->fn = fn;
 	t->fn_user = user;
-	t->stream = stream_new_transcript(format, on_fact, t);
+	t->stream = stream_new_transcript(format, transcript_on_fact, t);
 	t->looks = loop_timer(l, on_look, t);
 	t->looks_left = LOOKS;
 	read_note(t);

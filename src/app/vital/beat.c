@@ -155,7 +155,7 @@ static bool find_watchdog(struct beat *b, struct identity *ret, ov_time *ret_pat
 			proc_open(ret->pid, ret->start_time, ret_proc, NULL) == 0;
 }
 
-static void look(struct beat *b)
+static void beat_look(struct beat *b)
 {
 	struct identity found;
 	struct proc p;
@@ -179,7 +179,7 @@ static void look(struct beat *b)
 static void folder_changed(void *user, uint32_t mask, const char *name)
 {
 	if (mask & IN_Q_OVERFLOW || (name && strcmp(name, VITAL_WATCH) == 0))
-		look(user);
+		beat_look(user);
 }
 
 /* ---- life ---- */
@@ -209,7 +209,7 @@ struct beat *beat_new(const struct beat_options *o)
 	b->timer = loop_timer(o->loop, beat, b);
 	watch_folder(b);
 	set_pace(b);
-	look(b);
+	beat_look(b);
 	return b;
 }
 

@@ -72,7 +72,7 @@ static int refuse_for(struct arena *a, const value *living, struct ov_err *err)
 	return ov_next(err, "overseer status     or     overseer down");
 }
 
-static int give_up(struct arena *a, const char *dir, const value *dead, struct ov_err *err)
+static int holder_give_up(struct arena *a, const char *dir, const value *dead, struct ov_err *err)
 {
 	ov_fail(err, OV_ECONFLICT,
 			"the daemon that held this store is gone, " STR_FMT
@@ -113,7 +113,7 @@ int holder_take_lease(const char *dir, str me, struct store *s, struct ov_err *e
 		if (may_live(holder))
 			return refuse_for(&a, holder, err);
 		if (clock_mono_us() >= until)
-			return give_up(&a, dir, holder, err);
+			return holder_give_up(&a, dir, holder, err);
 		if (!told)
 			log_info("waiting for what is left of the daemon that held this "
 				 "store: " STR_FMT,

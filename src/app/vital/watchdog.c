@@ -44,7 +44,7 @@ static void flush(struct watchdog *w)
 	w->list = NULL;
 }
 
-static void take(void *user, const struct act *x)
+static void watchdog_take(void *user, const struct act *x)
 {
 	struct watchdog *w = user;
 	struct arena *a = &w->batch;
@@ -76,7 +76,7 @@ static void tell_bad(struct watchdog *w, size_t bad)
 
 static void read_new(struct watchdog *w)
 {
-	acts_read(&w->acts, take, w);
+	acts_read(&w->acts, watchdog_take, w);
 	flush(w);
 	tell_bad(w, w->acts.bad);
 }
@@ -91,11 +91,11 @@ static void file_changed(void *user, uint32_t mask, const char *name)
  * Everything that is there is read anew, and known acts are passed over: the file may have been put
  * aside more than once since we looked.
  */
-static void begin(struct watchdog *w)
+static void watchdog_begin(struct watchdog *w)
 {
 	w->file = loop_source_free(w->file);
 	acts_close(&w->acts);
-	tell_bad(w, acts_read_file(w->old_path, take, w));
+	tell_bad(w, acts_read_file(w->old_path, watchdog_take, w));
 	flush(w);
 	if (!acts_open(&w->acts, w->path))
 		return;
@@ -112,7 +112,7 @@ static void folder_changed(void *user, uint32_t mask, const char *name)
 		return;
 	read_new(w); /* the last words of a file that was put aside */
 	if (!acts_is_current(&w->acts, w->path))
-		begin(w);
+		watchdog_begin(w);
 }
 
 static void watch_folder(struct watchdog *w)
@@ -140,7 +140,7 @@ struct watchdog *watchdog_open(struct loop *l, const char *dir, struct engine *e
 	w->old_path = path_join(&w->arena, dir, ACTS_OLD);
 	w->name = strrchr(w->path, '/') + 1;
 	watch_folder(w);
-	begin(w);
+	watchdog_begin(w);
 	return w;
 }
 

@@ -72,7 +72,7 @@ static bool something_waits(const struct checkout *c)
 	return false;
 }
 
-static void report(void *user)
+static void checkout_report(void *user)
 {
 	struct checkout *c = user;
 
@@ -99,7 +99,7 @@ static void arm(struct checkout *c)
 	loop_timer_in(c->timer, MAX((int64_t)GATHER_MS, c->least_ms - since_ms));
 }
 
-static void folder_changed(void *user, uint32_t mask, const char *name)
+static void checkout_folder_changed(void *user, uint32_t mask, const char *name)
 {
 	struct folder *f = user;
 
@@ -126,7 +126,9 @@ static struct folder *folder_at(struct checkout *c, const char *path, bool *ret_
 	map_init(&f->names, 0);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	/* Where it cannot be watched accept.dirty_wait is what is left. */
-	if (fd < 0 || loop_watch(c->o.loop, fd, changes, folder_changed, f, &f->watch, NULL) < 0) {
+	if (fd < 0 ||
+			loop_watch(c->o.loop, fd, changes, checkout_folder_changed, f, &f->watch,
+					NULL) < 0) {
 		fd_closep(&fd);
 		folder_free(f);
 		return NULL;
@@ -200,7 +202,7 @@ struct checkout *checkout_new(const struct checkout_options *o)
 	struct checkout *c = mem_zalloc(1, sizeof(*c));
 
 	c->o = *o;
-	c->timer = loop_timer(o->loop, report, c);
+	c->timer = loop_timer(o->loop, checkout_report, c);
 	return c;
 }
 

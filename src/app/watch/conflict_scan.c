@@ -280,7 +280,7 @@ static void note(struct conflict_scan *r, str files)
 	value_push(a, r->pairs, v);
 }
 
-static void look(struct conflict_scan *r);
+static void watch_conflict_scan_look(struct conflict_scan *r);
 
 static void predicted(void *user, int got, const struct git_result *res, const struct ov_err *err)
 {
@@ -291,7 +291,7 @@ static void predicted(void *user, int got, const struct git_result *res, const s
 	/* A commit that git cannot read, or an odd history: nothing is known, nothing is said. */
 	if (got == 0)
 		note(r, res->outcome == GIT_CONFLICT ? res->detail : STR(""));
-	look(r);
+	watch_conflict_scan_look(r);
 }
 
 /* What cannot be taken over cannot be compared either, and git says so then. */
@@ -306,7 +306,7 @@ static void took(void *user, int got, const struct git_result *res, const struct
 	if (r->taking)
 		r->taking->taken = true;
 	r->taking = NULL;
-	look(r);
+	watch_conflict_scan_look(r);
 }
 
 /* One of the two is only in its agent's git folder: it is fetched first. */
@@ -344,7 +344,7 @@ static void end_round(struct conflict_scan *r, bool more)
 		look_later(r, PAUSE_MS);
 }
 
-static void look(struct conflict_scan *r)
+static void watch_conflict_scan_look(struct conflict_scan *r)
 {
 	if (r->seen.n > SEEN_MAX) {
 		map_done(&r->seen);
@@ -377,7 +377,7 @@ static void timer_fired(void *user)
 
 	loop_timer_off(r->timer);
 	if (!r->busy)
-		look(r);
+		watch_conflict_scan_look(r);
 }
 
 /* ---- life ---- */

@@ -241,7 +241,7 @@ void observe_repeats(struct observe *o, str run_id, const struct repeats *r)
 	w->seen.same_call = str_from(r->text);
 }
 
-static str put_text(char *to, size_t n, const char *before, const char *text)
+static str observe_put_text(char *to, size_t n, const char *before, const char *text)
 {
 	if (!*text)
 		return STR("");
@@ -326,7 +326,7 @@ void observe_account(struct observe *o, str run_id, const struct account *c, int
 	seen->tool = c->tools_n ? str_from(c->tools[0].name) : STR("");
 	seen->tool_program = c->tools_n ? str_from(c->tools[0].program) : STR("");
 	seen->tool_since = c->tools_n ? c->tools[0].since : 0;
-	seen->waiting_for = put_text(w->waiting_for, sizeof(w->waiting_for),
+	seen->waiting_for = observe_put_text(w->waiting_for, sizeof(w->waiting_for),
 			"permission: ", c->waiting_for);
 	seen->waiting_since = c->waiting_for[0] ? c->waiting_since : 0;
 	seen->retrying = c->retrying;

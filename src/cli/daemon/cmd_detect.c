@@ -70,7 +70,7 @@ static void show_one(struct out *o, const value *d, const value *answer)
 				STR_ARG(value_str_or(value_item(advice, i), STR(""))));
 }
 
-static void show_found(struct cli *c, const struct loop *l, const value *result)
+static void show_found(struct cli *c, const struct history_loop *l, const value *result)
 {
 	const value *all = value_at(result, "detections");
 	str status = value_str_at(result, "status");
@@ -89,7 +89,7 @@ static void show_found(struct cli *c, const struct loop *l, const value *result)
 
 int cmd_detect(struct cli *c, struct ov_err *err)
 {
-	struct loop *l = arena_new(c->arena, struct loop);
+	struct history_loop *l = arena_new(c->arena, struct history_loop);
 	struct oversight o;
 	bool healthy;
 	value *result;

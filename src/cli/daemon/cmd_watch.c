@@ -38,7 +38,7 @@ struct watch {
 	size_t options_n;
 };
 
-static void put_text(struct watch *w, value *v, const char *key, str text)
+static void put_watch_text(struct watch *w, value *v, const char *key, str text)
 {
 	value_put(w->c->arena, v, key, value_str(w->c->arena, text));
 }
@@ -247,12 +247,12 @@ static int remedy_value(struct watch *w, value **ret, struct ov_err *err)
 		by_command(w, &m);
 	if (r < 0)
 		return r;
-	put_text(w, v, "name", m.name);
+	put_watch_text(w, v, "name", m.name);
 	value_put(a, v, "argv", words_value(w, m.argv));
 	value_put(a, v, "env", words_value(w, m.env));
-	put_text(w, v, "cwd", str_from(m.cwd));
+	put_watch_text(w, v, "cwd", str_from(m.cwd));
 	value_put(a, v, "prompt_on_stdin", value_bool(a, m.prompt_on_stdin));
-	put_text(w, v, "prompt_file", str_from(m.prompt_file));
+	put_watch_text(w, v, "prompt_file", str_from(m.prompt_file));
 	*ret = v;
 	return 0;
 }
@@ -268,15 +268,15 @@ static int spec_value(struct watch *w, value **ret, struct ov_err *err)
 
 	if (r < 0)
 		return r;
-	put_text(w, v, "dir", str_from(w->dir));
-	put_text(w, v, "repo", str_from(w->repo));
-	put_text(w, v, "overseer", str_from(w->overseer));
-	put_text(w, v, "start_command", start_command(w));
+	put_watch_text(w, v, "dir", str_from(w->dir));
+	put_watch_text(w, v, "repo", str_from(w->repo));
+	put_watch_text(w, v, "overseer", str_from(w->overseer));
+	put_watch_text(w, v, "start_command", start_command(w));
 #define PUT_TIME(name) value_put(a, numbers, #name "_ms", value_int(a, from->name));
 	SPEC_TIMES(PUT_TIME)
 #undef PUT_TIME
 	value_put(a, numbers, "max_restarts", value_int(a, from->max_restarts));
-	put_text(w, numbers, "remediation_prompt", from->remediation_prompt);
+	put_watch_text(w, numbers, "remediation_prompt", from->remediation_prompt);
 	value_put(a, v, "watch", numbers);
 	value_put(a, v, "remedy", remedy);
 	*ret = v;

@@ -46,7 +46,7 @@ static int resolve_filter(struct cli *c, struct filter *ret, struct ov_err *err)
 	return r;
 }
 
-static bool wanted(const struct filter *f, const value *e)
+static bool events_wanted(const struct filter *f, const value *e)
 {
 	str type = value_str_at(e, "type");
 	bool begins = str_ends(f->type, STR(".")) && str_starts(type, f->type);
@@ -88,7 +88,7 @@ static int follow_loop(struct cli *c, const struct filter *f, int64_t after, str
 		r = client_next_event(&c->client, &a, -1, &e, err);
 		if (r != CLIENT_EVENT)
 			break;
-		if (value_int_at(e, "seq") <= after || !wanted(f, e))
+		if (value_int_at(e, "seq") <= after || !events_wanted(f, e))
 			continue;
 		print_event(c, e);
 		r = out_flush(&c->out, STDOUT_FILENO, err);

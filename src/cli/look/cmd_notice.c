@@ -2,7 +2,7 @@
 #include "cli/call/command.h"
 #include "cli/look/inbox.h"
 
-static str about(struct out *o, const value *x)
+static str notice_about(struct out *o, const value *x)
 {
 	str goal = id_short(value_str_at(x, "goal_id")), node = value_str_at(x, "node_id");
 
@@ -65,7 +65,7 @@ static void notice_row(struct out *o, const value *x, const struct ids *ids)
 	cell(o, S_BOLD, ids_short(ids, value_str_at(x, "id")));
 	cell(o, S_PLAIN, value_str_at(x, "channel"));
 	cell(o, S_PLAIN, value_str_at(x, "urgency"));
-	cell(o, S_PLAIN, about(o, x));
+	cell(o, S_PLAIN, notice_about(o, x));
 	cell(o, S_YELLOW, entry(o, x));
 	cell_f(o, S_PLAIN, "\"" STR_FMT "\"",
 			STR_ARG(out_short(o, value_str_at(x, "subject"), 60)));
@@ -102,7 +102,7 @@ void show_notice_show(struct cli *c, const value *x)
 	out_lines(o, "  ", value_str_at(x, "subject"));
 	out_field(o, "Channel", value_str_at(x, "channel"));
 	out_field(o, "Urgency", value_str_at(x, "urgency"));
-	out_field(o, "About", about(o, x));
+	out_field(o, "About", notice_about(o, x));
 	out_field(o, "Inbox", entry(o, x));
 	out_field(o, "Raised",
 			arena_printf(o->arena, STR_FMT " ago",

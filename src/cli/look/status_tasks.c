@@ -16,7 +16,7 @@ void status_heading(struct out *o, const char *title, size_t n)
 enum place { RUNNING, WAITING, ELSEWHERE };
 
 /* What is stalled has a list of its own. */
-static enum place place_of(const value *r)
+static enum place status_tasks_place_of(const value *r)
 {
 	if (str_is(value_str_at(r, "status"), "stalled"))
 		return ELSEWHERE;
@@ -35,7 +35,7 @@ static void running_row(struct out *o, const value *r)
 	cell_right(o, S_DIM, out_age(o, value_str_at(r, "since")));
 	if (value_str_at(r, "waiting").n && !str_is(value_str_at(r, "waiting"), "backoff"))
 		cell(o, S_YELLOW, value_str_at(r, "waiting_for"));
-	else if (place_of(r) == WAITING)
+	else if (status_tasks_place_of(r) == WAITING)
 		cell_f(o, S_YELLOW, STR_FMT " " STR_FMT ": " STR_FMT, STR_ARG(stage),
 				STR_ARG(out_until(o, value_str_at(r, "not_before"))),
 				STR_ARG(out_short(o, value_str_at(r, "reason"), 60)));
@@ -53,7 +53,7 @@ static void running_row(struct out *o, const value *r)
 	if (value_int_at(r, "cost_microusd"))
 		cell(o, S_PLAIN, cost_text(o->arena, value_int_at(r, "cost_microusd")));
 	row_end(o);
-	if (place_of(r) == WAITING)
+	if (status_tasks_place_of(r) == WAITING)
 		last_line_rows(o, value_str_at(r, "last_lines"), WAIT_LINES);
 }
 
@@ -84,13 +84,13 @@ static void show_place(struct out *o, const value *s, enum place place)
 	size_t n = 0, groups = place == WAITING ? value_count(queued) : 0;
 
 	for (size_t i = 0; i < value_count(list); i++)
-		n += place_of(value_item(list, i)) == place;
+		n += status_tasks_place_of(value_item(list, i)) == place;
 	for (size_t i = 0; i < groups; i++)
 		n += (size_t)value_int_at(value_item(queued, i), "count");
 	if (n)
 		status_heading(o, place == WAITING ? "WAITING" : "RUNNING", n);
 	for (size_t i = 0; i < value_count(list); i++)
-		if (place_of(value_item(list, i)) == place)
+		if (status_tasks_place_of(value_item(list, i)) == place)
 			running_row(o, value_item(list, i));
 	for (size_t i = 0; i < groups; i++)
 		queued_row(o, value_item(queued, i));

@@ -80,7 +80,7 @@ static str watched(struct out *o, const value *status)
 }
 
 /* What it is about, in a sentence. */
-static str about(struct out *o, const value *status)
+static str status_watch_about(struct out *o, const value *status)
 {
 	const value *w = value_at(status, "watch");
 	str state = value_str_at(w, "state"), words = doing(w);
@@ -167,7 +167,7 @@ void show_watch(struct out *o, const value *status)
 	if (since.n)
 		out_f(o, " for " STR_FMT, STR_ARG(out_age(o, since)));
 	out_f(o, "   ");
-	out_text(o, about(o, status));
+	out_text(o, status_watch_about(o, status));
 	out_f(o, "\n");
 	act_rows(o, value_at(w, "last"), calm ? ACTS_CALM : ACTS_SHOWN);
 	if (!calm)

@@ -31,7 +31,7 @@ struct log {
 	int64_t lines; /* only so many of the last ones; 0: all */
 	int64_t offset, errors_offset;
 	/* Of a run whose format is known; NULL: it is printed as it is. */
-	struct stream *stream;
+	struct agent_stream *stream;
 	uint64_t fed; /* bytes of the output, as they were given to the stream */
 	struct render render;
 	bool began; /* a line was shown */

@@ -88,7 +88,7 @@ static void show_runs(struct out *o, const value *runs)
 	table_end(o, "  ");
 }
 
-static str joined(struct arena *a, const value *list, const char *sep)
+static str work_joined(struct arena *a, const value *list, const char *sep)
 {
 	str out = STR("");
 
@@ -210,8 +210,8 @@ static void show_hints(struct out *o, str effort, str risk)
 /* "read, edit, not Bash"; empty: all. */
 static str tools_text(struct arena *a, const value *tools)
 {
-	str allow = joined(a, value_at(tools, "allow"), ", "),
-	    deny = joined(a, value_at(tools, "deny"), ", ");
+	str allow = work_joined(a, value_at(tools, "allow"), ", "),
+	    deny = work_joined(a, value_at(tools, "deny"), ", ");
 
 	if (!deny.n)
 		return allow;
@@ -244,16 +244,16 @@ static void show_node(struct cli *c, const value *n)
 	show_standing(o, n);
 	out_field(o, "Now", value_str_at(value_at(n, "now"), "text"));
 	out_field(o, "Goal", value_str_at(n, "goal"));
-	out_field(o, "Path", joined(o->arena, value_at(n, "path"), " > "));
+	out_field(o, "Path", work_joined(o->arena, value_at(n, "path"), " > "));
 	out_field(o, "Objective", value_str_at(n, "objective"));
 	out_field(o, "Outcome", value_str_at(n, "outcome"));
 	out_field(o, "Done when", value_str_at(n, "definition_of_done"));
 	texts(o, "Accepted if", value_at(n, "acceptance"));
-	out_field(o, "After", joined(o->arena, value_at(n, "deps"), ", "));
-	out_field(o, "Blocks", joined(o->arena, value_at(n, "blocks"), ", "));
-	out_field(o, "Parts", joined(o->arena, value_at(n, "children"), ", "));
+	out_field(o, "After", work_joined(o->arena, value_at(n, "deps"), ", "));
+	out_field(o, "Blocks", work_joined(o->arena, value_at(n, "blocks"), ", "));
+	out_field(o, "Parts", work_joined(o->arena, value_at(n, "children"), ", "));
 	out_field(o, "Agent", value_str_at(n, "suggested_agent"));
-	out_field(o, "Needs", joined(o->arena, value_at(n, "required_tools"), ", "));
+	out_field(o, "Needs", work_joined(o->arena, value_at(n, "required_tools"), ", "));
 	out_field(o, "Tools",
 			value_str_at(n, "tools_problem").n
 					? value_str_at(n, "tools_problem")

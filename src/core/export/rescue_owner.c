@@ -18,13 +18,13 @@ static const char *const kinds[EFFECT_KIND_COUNT] = {
 };
 
 /* An assignment, with its newest run. */
-struct work {
+struct rescue_work {
 	str id, goal, node, worker, run, base;
 };
 
 /* A worker's worktree: whose work is in it. */
 struct place {
-	const struct work *work;
+	const struct rescue_work *work;
 	str clearing; /* the effect that empties it, or "" */
 };
 
@@ -77,7 +77,7 @@ static struct place *place_of(struct rescue_owners *o, str worker)
 }
 
 /* Work that nothing is known of is nobody's. */
-static void own_in(struct rescue_owners *o, struct map *in, str id, const struct work *w,
+static void own_in(struct rescue_owners *o, struct map *in, str id, const struct rescue_work *w,
 		const char *why, ov_time at)
 {
 	struct rescue_owner *x = arena_new(&o->arena, struct rescue_owner);
@@ -93,7 +93,8 @@ static void own_in(struct rescue_owners *o, struct map *in, str id, const struct
 	map_put(in, arena_str(&o->arena, id), x);
 }
 
-static void own(struct rescue_owners *o, str id, const struct work *w, const char *why, ov_time at)
+static void own(struct rescue_owners *o, str id, const struct rescue_work *w, const char *why,
+		ov_time at)
 {
 	own_in(o, &o->by_id, id, w, why, at);
 }
@@ -115,9 +116,9 @@ static void on_assignment(struct rescue_owners *o, const struct event *e)
 {
 	const struct ev_assignment_created *d = as_assignment_created(e);
 	struct arena *a = &o->arena;
-	struct work *w = arena_new(a, struct work);
+	struct rescue_work *w = arena_new(a, struct rescue_work);
 
-	*w = (struct work){ .id = arena_str(a, e->assignment),
+	*w = (struct rescue_work){ .id = arena_str(a, e->assignment),
 		.goal = arena_str(a, e->goal),
 		.node = arena_str(a, e->node),
 		.worker = arena_str(a, d->worker),
@@ -130,7 +131,7 @@ static void on_assignment(struct rescue_owners *o, const struct event *e)
 static void on_workspace(struct rescue_owners *o, const struct event *e)
 {
 	const struct ev_workspace_ready *d = as_workspace_ready(e);
-	struct work *w = map_get(&o->works, e->assignment);
+	struct rescue_work *w = map_get(&o->works, e->assignment);
 
 	if (!w)
 		return;
@@ -142,7 +143,7 @@ static void on_workspace(struct rescue_owners *o, const struct event *e)
 static void on_run(struct rescue_owners *o, const struct event *e)
 {
 	const struct ev_run_harvested *d = e->kind == EV_RUN_HARVESTED ? as_run_harvested(e) : NULL;
-	struct work *w = map_get(&o->works, e->assignment);
+	struct rescue_work *w = map_get(&o->works, e->assignment);
 
 	if (!w)
 		return;
@@ -163,7 +164,7 @@ static void on_effect(struct rescue_owners *o, const struct event *e)
 {
 	const struct ev_effect_intended *d = as_effect_intended(e);
 	int kind = status_parse(&effect_kinds, d->kind);
-	const struct work *w = map_get(&o->works, e->assignment);
+	const struct rescue_work *w = map_get(&o->works, e->assignment);
 	str id = d->effect, worker = d->worker, purpose = d->purpose;
 
 	if (!id.n || kind < 0 || !kinds[kind])

@@ -136,7 +136,7 @@ static str commits_text(struct decide_ctx *cx, const struct move *m)
 	return list;
 }
 
-static int64_t tell(struct decide_ctx *cx, const struct move *m, const value *runs)
+static int64_t target_tell(struct decide_ctx *cx, const struct move *m, const value *runs)
 {
 	static const char *const options[] = { "keep", NULL };
 	/* Moved again, with nothing in between that is to stay: what counts is where it was at first. */
@@ -231,7 +231,7 @@ static void moved_by_nobody(struct decide_ctx *cx, struct move *m)
 
 	/* No agent was there that could have done it. */
 	if (value_count(runs))
-		entry = tell(cx, m, runs);
+		entry = target_tell(cx, m, runs);
 	e = emit_moved(cx, m);
 	put_commits(cx, e, m);
 	if (value_count(runs))

@@ -83,7 +83,7 @@ static const struct inbox_kind of_node = { NULL, ABOUT_NODE, URGENCY_WARNING,
 /* Answers that every entry about a node has. */
 static const char node_words[] = "retry|done|cancel";
 
-static const struct inbox_kind *find(str kind, enum inbox_about about)
+static const struct inbox_kind *inbox_find(str kind, enum inbox_about about)
 {
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (str_is(kind, kinds[i].kind) && about >= kinds[i].about)
@@ -93,12 +93,15 @@ static const struct inbox_kind *find(str kind, enum inbox_about about)
 
 const struct inbox_kind *inbox_kind_of(const struct escalation *x)
 {
-	return find(x->kind, x->node_id.n ? ABOUT_NODE : x->goal_id.n ? ABOUT_GOAL : ABOUT_ANY);
+	return inbox_find(x->kind,
+			x->node_id.n                   ? ABOUT_NODE
+					: x->goal_id.n ? ABOUT_GOAL
+						       : ABOUT_ANY);
 }
 
 enum urgency inbox_urgency(str kind, bool about_node)
 {
-	return find(kind, about_node ? ABOUT_NODE : ABOUT_GOAL)->urgency;
+	return inbox_find(kind, about_node ? ABOUT_NODE : ABOUT_GOAL)->urgency;
 }
 
 str inbox_words(struct arena *a, const struct escalation *x)

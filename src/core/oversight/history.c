@@ -11,7 +11,7 @@
 enum { TEXT_MAX = 64 * 1024, LIST_MAX = 10000 };
 
 /* One iteration as it was written: what is absent has its flag unset. */
-struct entry {
+struct history_entry {
 	int64_t number;
 	str status, objective, failure_class, error, tree, tool;
 	bool has_completion, has_tests, has_coverage;
@@ -32,7 +32,7 @@ struct member_rule {
 	int64_t scale, min, max;
 };
 
-#define AT(member) offsetof(struct entry, member)
+#define AT(member) offsetof(struct history_entry, member)
 #define BIG INT64_C(1000000000000)
 static const struct member_rule top_rules[] = {
 	{ "number", K_NUMBER, AT(number), 0, 1, 0, BIG },
@@ -128,7 +128,7 @@ static int read_number(struct reader *r, str path, const struct member_rule *rul
 }
 
 static int read_member(struct reader *r, str path, const struct member_rule *rule, const value *v,
-		struct entry *e)
+		struct history_entry *e)
 {
 	void *at = (char *)e + rule->offset;
 	int x = 0;
@@ -171,7 +171,7 @@ static int unknown(struct reader *r, str path, const struct member_rule *rules, 
 }
 
 static int read_object(struct reader *r, str path, const struct member_rule *rules, size_t n,
-		const value *doc, struct entry *e)
+		const value *doc, struct history_entry *e)
 {
 	int x = 0;
 
@@ -188,12 +188,12 @@ static int read_object(struct reader *r, str path, const struct member_rule *rul
 	return x;
 }
 
-static int read_entry(struct reader *r, str path, const value *doc, struct entry *ret)
+static int read_entry(struct reader *r, str path, const value *doc, struct history_entry *ret)
 {
 	static const char *const needed[] = { "number", "analysis" };
 	int x;
 
-	*ret = (struct entry){ 0 };
+	*ret = (struct history_entry){ 0 };
 	if (doc->kind != V_OBJECT)
 		return mistyped(r, path.n ? path : STR("iteration"), "object", doc);
 	x = read_object(r, path, top_rules, ARRAY_LEN(top_rules), doc, ret);
@@ -215,10 +215,10 @@ static int read_entry(struct reader *r, str path, const value *doc, struct entry
 
 /* What is collected while entries are read: only the newest are kept. */
 struct collected {
-	struct entry ring[LIMIT_ITERATIONS];
+	struct history_entry ring[LIMIT_ITERATIONS];
 	size_t n;
 	struct strs scope;
-	struct loop *loop;
+	struct history_loop *loop;
 };
 
 static void saturating_add(int64_t *sum, int64_t n)
@@ -229,7 +229,7 @@ static void saturating_add(int64_t *sum, int64_t n)
 
 static int collect(struct reader *r, str path, const value *doc, struct collected *c)
 {
-	struct entry *e = &c->ring[c->n % LIMIT_ITERATIONS];
+	struct history_entry *e = &c->ring[c->n % LIMIT_ITERATIONS];
 	int64_t before = c->n ? c->ring[(c->n - 1) % LIMIT_ITERATIONS].number : -1;
 	struct history *h = &c->loop->history;
 	int x;
@@ -262,7 +262,7 @@ static int collect(struct reader *r, str path, const value *doc, struct collecte
 	return 0;
 }
 
-static void take(struct arena *a, const struct collected *c, const struct entry *e,
+static void take(struct arena *a, const struct collected *c, const struct history_entry *e,
 		struct iteration *ret)
 {
 	str error = e->failure_class.n ? e->failure_class : e->error;
@@ -295,7 +295,7 @@ static void take(struct arena *a, const struct collected *c, const struct entry 
 	sample_prepare(ret);
 }
 
-static void finish(struct arena *a, const struct collected *c, struct loop *l)
+static void finish(struct arena *a, const struct collected *c, struct history_loop *l)
 {
 	size_t kept = MIN(c->n, (size_t)LIMIT_ITERATIONS);
 
@@ -353,11 +353,12 @@ static bool is_lines(struct arena *a, str text)
 			(value_at(doc, "number") || value_at(doc, "analysis"));
 }
 
-int loop_read(struct arena *a, str text, struct loop *ret, struct ov_err *err)
+int loop_read(struct arena *a, str text, struct history_loop *ret, struct ov_err *err)
 {
 	struct reader r = { a, err };
 	struct collected *c = arena_new(a, struct collected);
-	struct loop *l = arena_new(a, struct loop); /* ret is untouched when this fails */
+	struct history_loop *l = arena_new(a,
+			struct history_loop); /* ret is untouched when this fails */
 	value *doc;
 	int x;
 
@@ -385,7 +386,7 @@ int loop_read(struct arena *a, str text, struct loop *ret, struct ov_err *err)
 	return 0;
 }
 
-void loop_done(struct loop *l)
+void loop_done(struct history_loop *l)
 {
 	for (size_t i = 0; i < l->history.n; i++)
 		mem_free((void *)l->newest[i].sample.files);

@@ -10,7 +10,7 @@
 
 enum { HISTORY_MAX_BYTES = 64 * 1024 * 1024, HISTORY_MAX = 10000 };
 
-struct loop {
+struct history_loop {
 	size_t n; /* iterations in all */
 	str objective;
 	struct history history; /* of the newest of them */
@@ -19,7 +19,7 @@ struct loop {
 	const struct sample *samples[LIMIT_ITERATIONS];
 };
 
-int loop_read(struct arena *a, str text, struct loop *ret, struct ov_err *err);
-void loop_done(struct loop *l);
+int loop_read(struct arena *a, str text, struct history_loop *ret, struct ov_err *err);
+void loop_done(struct history_loop *l);
 /* {"status", "detections": [...], "interventions": [...]} */
-value *loop_judge(struct arena *a, const struct loop *l, const struct oversight *o);
+value *loop_judge(struct arena *a, const struct history_loop *l, const struct oversight *o);

@@ -56,7 +56,7 @@ static enum goal_health health_of(enum severity severity, enum level level)
 	return severity == SEVERITY_CRITICAL ? HEALTH_CRITICAL : HEALTH_WARNING;
 }
 
-value *loop_judge(struct arena *a, const struct loop *l, const struct oversight *o)
+value *loop_judge(struct arena *a, const struct history_loop *l, const struct oversight *o)
 {
 	struct detect_context cx = { .history = &l->history,
 		.iterations = l->iterations,

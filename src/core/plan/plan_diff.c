@@ -18,7 +18,7 @@ struct side {
 	struct map by_id; /* to the index plus 1 */
 };
 
-static void collect(struct side *s, const value *doc, int tier, str parent)
+static void plan_diff_collect(struct side *s, const value *doc, int tier, str parent)
 {
 	const value *list = plan_children(doc, tier);
 
@@ -31,7 +31,7 @@ static void collect(struct side *s, const value *doc, int tier, str parent)
 			continue;
 		vec_push(&s->list, e);
 		map_put(&s->by_id, e.id, (void *)(intptr_t)s->list.n);
-		collect(s, node, tier + 1, e.id);
+		plan_diff_collect(s, node, tier + 1, e.id);
 	}
 }
 
@@ -39,7 +39,7 @@ static void side_init(struct side *s, const value *doc)
 {
 	*s = (struct side){ 0 };
 	map_init(&s->by_id, 0);
-	collect(s, doc, -1, STR(""));
+	plan_diff_collect(s, doc, -1, STR(""));
 }
 
 static void side_done(struct side *s)

@@ -382,7 +382,7 @@ static const struct {
 } actions[] = { { "nudge", true, false }, { "resend", false, false }, { "replan", false, false },
 	{ "reassign", false, false }, { "escalate", false, true } };
 
-static void check_text(const struct check *k, const value *v, size_t i, const char *key,
+static void planner_check_text(const struct check *k, const value *v, size_t i, const char *key,
 		bool needed, size_t max)
 {
 	if (!v && needed)
@@ -408,7 +408,7 @@ static void check_options(const struct check *k, const value *v, size_t i)
 		return;
 	}
 	for (size_t o = 0; o < v->array.n; o++)
-		check_text(k, v->array.items[o], i, "options", true, PLANNER_OPTION_BYTES);
+		planner_check_text(k, v->array.items[o], i, "options", true, PLANNER_OPTION_BYTES);
 }
 
 static void check_action(const struct check *k, const value *v, size_t i)
@@ -434,11 +434,12 @@ static void check_action(const struct check *k, const value *v, size_t i)
 			    actions[t].asks ? ARRAY_LEN(asks) : ARRAY_LEN(says), &err) < 0)
 		problem(k, "%s", err.msg);
 	if (actions[t].asks) {
-		check_text(k, value_at(v, "question"), i, "question", true, PLANNER_MESSAGE_BYTES);
+		planner_check_text(k, value_at(v, "question"), i, "question", true,
+				PLANNER_MESSAGE_BYTES);
 		check_options(k, value_at(v, "options"), i);
 	} else {
-		check_text(k, value_at(v, "message"), i, "message", actions[t].needs_message,
-				PLANNER_MESSAGE_BYTES);
+		planner_check_text(k, value_at(v, "message"), i, "message",
+				actions[t].needs_message, PLANNER_MESSAGE_BYTES);
 	}
 }
 

@@ -11,7 +11,7 @@ enum { BUSY = 2 };
 /* So many runs in which a silence was never seen show that it is rare. */
 enum { RUNS_MANY = 50 };
 
-static struct habits *find(const struct state *s, str agent)
+static struct habits *habit_find(const struct state *s, str agent)
 {
 	for (size_t i = 0; i < s->habits.n; i++)
 		if (str_eq(s->habits.p[i]->agent, agent))
@@ -21,7 +21,7 @@ static struct habits *find(const struct state *s, str agent)
 
 struct habits *state_habits(struct state *s, str agent)
 {
-	struct habits *h = find(s, agent);
+	struct habits *h = habit_find(s, agent);
 
 	if (h)
 		return h;
@@ -349,7 +349,7 @@ str habit_words(struct arena *a, const struct habit *h)
 
 value *habits_view(struct arena *a, const struct state *s, const struct policy *p, str agent)
 {
-	const struct habits *h = find(s, agent);
+	const struct habits *h = habit_find(s, agent);
 	value *list = value_array(a);
 
 	for (size_t i = 0; h && i < h->rows.n; i++) {

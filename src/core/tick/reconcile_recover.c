@@ -200,7 +200,7 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 	tick_add(t, d);
 }
 
-static void ask(struct tick *t, const struct assignment *as, const struct observation *o)
+static void recover_ask(struct tick *t, const struct assignment *as, const struct observation *o)
 {
 	struct decision d = about(DEC_ASK, as);
 
@@ -237,7 +237,7 @@ static bool waits_for_person(struct tick *t, const struct assignment *as,
 	if (t->now < at)
 		tick_wake(t, at);
 	else
-		ask(t, as, o);
+		recover_ask(t, as, o);
 	return true;
 }
 

@@ -89,7 +89,7 @@ static bool may_begin(struct tick *t, enum worker_kind kind)
 			!tick_crowded(t, kind);
 }
 
-static bool take(struct tick *t, struct decision *d, const struct worker *w)
+static bool worker_take(struct tick *t, struct decision *d, const struct worker *w)
 {
 	if (!w || !worker_is_free(w) || !worker_serves(w, d->node) || !may_begin(t, w->kind) ||
 			(t->out_of_turn && worker_is_taken(t, w->name)))
@@ -123,7 +123,7 @@ static bool take_new(struct tick *t, struct decision *d, enum worker_kind kind)
 static bool take_named(struct tick *t, struct decision *d, str name)
 {
 	t->out_of_turn = true;
-	return take(t, d, state_worker(t->w->state, name));
+	return worker_take(t, d, state_worker(t->w->state, name));
 }
 
 /* A free worker for the decision's node, or the name of a new one. */
@@ -141,7 +141,7 @@ static bool tick_take_worker(struct tick *t, struct decision *d)
 	if (d->node->session.n && take_named(t, d, d->node->session_worker))
 		return true;
 	while (*next < s->workers.n)
-		if (take(t, d, s->workers.p[(*next)++]))
+		if (worker_take(t, d, s->workers.p[(*next)++]))
 			return true;
 	if (take_new(t, d, automatic ? WORKER_AUTO : WORKER_POOL))
 		return true;

@@ -141,7 +141,7 @@ static void add_live(struct table *t)
 	}
 }
 
-static void put(struct table *t, value *v, const char *key, int64_t n)
+static void usage_view_put(struct table *t, value *v, const char *key, int64_t n)
 {
 	value_put(t->a, v, key, value_int(t->a, n));
 }
@@ -155,22 +155,22 @@ static value *sum_view(struct table *t, const struct sum *x)
 		value_put(t->a, v, "key", value_str(t->a, x->key));
 		value_put(t->a, v, "title", value_str(t->a, x->title));
 	}
-	put(t, v, "runs", x->all.spent[RES_ITERATIONS]);
-	put(t, v, "live_runs", (int64_t)x->live.runs);
+	usage_view_put(t, v, "runs", x->all.spent[RES_ITERATIONS]);
+	usage_view_put(t, v, "live_runs", (int64_t)x->live.runs);
 	for (int i = RES_WALL_MS; i < RESOURCE_COUNT; i++) {
-		put(t, v, status_name(&resources, i), x->all.spent[i] + x->live.used[i]);
-		put(t, live, status_name(&resources, i), x->live.used[i]);
+		usage_view_put(t, v, status_name(&resources, i), x->all.spent[i] + x->live.used[i]);
+		usage_view_put(t, live, status_name(&resources, i), x->live.used[i]);
 	}
 	if (x->live.runs)
 		value_put(t->a, v, "live", live);
-	put(t, v, "unpriced_runs", x->all.unpriced);
-	put(t, v, "untold_runs", x->all.untold);
+	usage_view_put(t, v, "unpriced_runs", x->all.unpriced);
+	usage_view_put(t, v, "untold_runs", x->all.untold);
 	if (!kinds)
 		return v;
-	put(t, v, "tokens_input", x->all.tokens_input);
-	put(t, v, "tokens_output", x->all.tokens_output);
-	put(t, v, "tokens_cache_read", x->all.tokens_cache_read);
-	put(t, v, "tokens_cache_write", x->all.tokens_cache_write);
+	usage_view_put(t, v, "tokens_input", x->all.tokens_input);
+	usage_view_put(t, v, "tokens_output", x->all.tokens_output);
+	usage_view_put(t, v, "tokens_cache_read", x->all.tokens_cache_read);
+	usage_view_put(t, v, "tokens_cache_write", x->all.tokens_cache_write);
 	return v;
 }
 

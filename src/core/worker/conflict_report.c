@@ -89,7 +89,7 @@ static bool is_being_told(const struct decide_ctx *cx, const struct assignment *
  * A run that hears while it works is told now. Any other is told by its next instruction, if it has
  * one while the conflict lasts: no run is ended or begun for it.
  */
-static void tell(struct decide_ctx *cx, const struct conflict *c, str id)
+static void conflict_report_tell(struct decide_ctx *cx, const struct conflict *c, str id)
 {
 	const struct assignment *as = state_assignment(cx->state, id);
 	str text;
@@ -118,8 +118,8 @@ static void predicted(struct decide_ctx *cx, const struct sight *x)
 	c.files.p = arena_array(cx->arena, str, c.files.n);
 	for (size_t i = 0; i < c.files.n; i++)
 		c.files.p[i] = value_str_or(value_item(files, i), STR(""));
-	tell(cx, &c, c.a);
-	tell(cx, &c, c.b);
+	conflict_report_tell(cx, &c, c.a);
+	conflict_report_tell(cx, &c, c.b);
 }
 
 /* By this very report, which may name a pair twice. */

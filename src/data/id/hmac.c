@@ -4,7 +4,7 @@
 
 enum { BLOCK = 64 };
 
-static void begin(struct sha256 *c, const uint8_t key[static BLOCK], uint8_t pad)
+static void hmac_begin(struct sha256 *c, const uint8_t key[static BLOCK], uint8_t pad)
 {
 	uint8_t block[BLOCK];
 
@@ -23,10 +23,10 @@ static void hmac_sha256(str key, str message, uint8_t ret[static SHA256_LEN])
 		sha256(key.p, key.n, block);
 	else if (key.n)
 		memcpy(block, key.p, key.n);
-	begin(&c, block, 0x36);
+	hmac_begin(&c, block, 0x36);
 	sha256_add(&c, message.p, message.n);
 	sha256_end(&c, inner);
-	begin(&c, block, 0x5c);
+	hmac_begin(&c, block, 0x5c);
 	sha256_add(&c, inner, sizeof(inner));
 	sha256_end(&c, ret);
 }

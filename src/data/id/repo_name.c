@@ -70,7 +70,7 @@ static int32_t from_singles(int32_t c)
 }
 
 /* What one code point is where names are compared: at most two letters, then 0. */
-static void fold(int32_t c, char to[static 3])
+static void repo_name_fold(int32_t c, char to[static 3])
 {
 	memset(to, 0, 3);
 	if (c >= 0 && is_ignored(c))
@@ -120,7 +120,7 @@ enum repo_name repo_name_of(str s)
 	while (s.n && !stream) {
 		char folded[3];
 
-		fold(utf8_next(&s), folded);
+		repo_name_fold(utf8_next(&s), folded);
 		for (size_t i = 0; folded[i] && !stream; i++) {
 			bool dropped = folded[i] == ' ' || folded[i] == '.';
 

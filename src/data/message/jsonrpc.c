@@ -105,7 +105,7 @@ int rpc_parse(const value *doc, struct rpc_msg *ret, int *ret_rpc_code, struct o
 	return 0;
 }
 
-static void begin(struct buf *out)
+static void jsonrpc_begin(struct buf *out)
 {
 	buf_adds(out, STR("{\"jsonrpc\":\"2.0\""));
 }
@@ -132,20 +132,20 @@ static void add_call(struct buf *out, str method, const value *params)
 
 void rpc_write_request(struct buf *out, const value *id, str method, const value *params)
 {
-	begin(out);
+	jsonrpc_begin(out);
 	add_id(out, id);
 	add_call(out, method, params);
 }
 
 void rpc_write_notification(struct buf *out, str method, const value *params)
 {
-	begin(out);
+	jsonrpc_begin(out);
 	add_call(out, method, params);
 }
 
 void rpc_write_result(struct buf *out, const value *id, const value *result)
 {
-	begin(out);
+	jsonrpc_begin(out);
 	add_id(out, id);
 	buf_adds(out, STR(",\"result\":"));
 	if (result)
@@ -159,7 +159,7 @@ void rpc_write_error(struct buf *out, const value *id, const struct ov_err *e)
 {
 	const struct ov_code_info *info = ov_code_info(e->code ? e->code : OV_EINTERNAL);
 
-	begin(out);
+	jsonrpc_begin(out);
 	add_id(out, id);
 	buf_addf(out, ",\"error\":{\"code\":%d,\"message\":", info->rpc_code);
 	json_write_string(out, str_from(e->msg));
@@ -173,7 +173,7 @@ void rpc_write_error(struct buf *out, const value *id, const struct ov_err *e)
 
 void rpc_write_protocol_error(struct buf *out, const value *id, int rpc_code, str message)
 {
-	begin(out);
+	jsonrpc_begin(out);
 	add_id(out, id);
 	buf_addf(out, ",\"error\":{\"code\":%d,\"message\":", rpc_code);
 	json_write_string(out, message);

@@ -15,7 +15,7 @@ static void write_field(struct buf *out, const char *name, str s)
 }
 
 /* Takes a line off the front, ended by \n, \r or \r\n; false when s is used up. */
-static bool take_line(str *s, str *ret_line)
+static bool sse_take_line(str *s, str *ret_line)
 {
 	size_t n = 0;
 
@@ -39,7 +39,7 @@ static void write_lines(struct buf *out, const char *prefix, str text)
 
 	if (!text.p)
 		text = STR("");
-	while (take_line(&text, &line)) {
+	while (sse_take_line(&text, &line)) {
 		buf_addf(out, "%s", prefix);
 		buf_adds(out, line);
 		buf_addc(out, '\n');

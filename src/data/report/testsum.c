@@ -9,8 +9,8 @@
 enum { LINE_MAX_BYTES = 4096 }; /* what is longer is no line of a summary */
 
 /* The most specific first. */
-static const struct reader *const readers[] = { &junit_reader, &go_json_reader, &node_reader,
-	&pytest_reader, &cargo_reader, &ctest_reader, &go_reader, &tap_reader };
+static const struct testsum_reader *const readers[] = { &junit_reader, &go_json_reader,
+	&node_reader, &pytest_reader, &cargo_reader, &ctest_reader, &go_reader, &tap_reader };
 
 /* ---- for the readers ---- */
 
@@ -22,7 +22,7 @@ static bool has_name(const struct testsum *s, str name)
 	return false;
 }
 
-void reading_name(struct reading *r, str name)
+void reading_name(struct testsum_reading *r, str name)
 {
 	struct testsum *s = &r->sum;
 
@@ -113,7 +113,7 @@ static bool next_line(str *rest, str *ret)
 	return true;
 }
 
-static void read_lines(struct reading *readings, str output)
+static void read_lines(struct testsum_reading *readings, str output)
 {
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
@@ -136,10 +136,11 @@ bool testsum_parse(struct arena *a, str output, struct testsum *ret)
 {
 	_cleanup_(arena_done)
 	struct arena scratch = ARENA_INIT;
-	struct reading *readings = arena_array(&scratch, struct reading, ARRAY_LEN(readers));
+	struct testsum_reading *readings = arena_array(&scratch, struct testsum_reading,
+			ARRAY_LEN(readers));
 	_cleanup_(arena_done)
 	struct arena lines = ARENA_INIT;
-	const struct reading *best = NULL;
+	const struct testsum_reading *best = NULL;
 
 	for (size_t i = 0; i < ARRAY_LEN(readers); i++) {
 		readings[i].a = a;
@@ -149,7 +150,7 @@ bool testsum_parse(struct arena *a, str output, struct testsum *ret)
 	}
 	read_lines(readings, output);
 	for (size_t i = 0; i < ARRAY_LEN(readers); i++) {
-		struct reading *r = &readings[i];
+		struct testsum_reading *r = &readings[i];
 
 		if (readers[i]->end)
 			readers[i]->end(r);

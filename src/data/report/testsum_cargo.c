@@ -3,7 +3,7 @@
 #include "data/report/testsum_impl.h"
 
 /* "2 passed; 1 failed; 1 ignored; ..." */
-static void cargo_total(struct reading *r, str line)
+static void cargo_total(struct testsum_reading *r, str line)
 {
 	struct testsum *s = &r->sum;
 	const struct {
@@ -34,7 +34,7 @@ static bool is_running(str line)
 			(str_is(line, " tests") || str_is(line, " test"));
 }
 
-static void cargo_line(struct reading *r, str line)
+static void cargo_line(struct testsum_reading *r, str line)
 {
 	if (take_word(&line, "test result: ")) {
 		size_t dot = str_find(line, STR(". "));
@@ -53,18 +53,18 @@ static void cargo_line(struct reading *r, str line)
 	}
 }
 
-static void cargo_end(struct reading *r)
+static void cargo_end(struct testsum_reading *r)
 {
 	/* A binary that began and came to no total was killed, or crashed. */
 	r->sum.broken = r->found && r->begun;
 }
 
-const struct reader cargo_reader = { "cargo", cargo_line, NULL, cargo_end };
+const struct testsum_reader cargo_reader = { "cargo", cargo_line, NULL, cargo_end };
 
 /* ---- ctest ---- */
 
 /* "67% tests passed, 1 tests failed out of 3" */
-static bool ctest_total(struct reading *r, str line)
+static bool ctest_total(struct testsum_reading *r, str line)
 {
 	int64_t percent, failed, total;
 
@@ -79,7 +79,7 @@ static bool ctest_total(struct reading *r, str line)
 }
 
 /* "\t  5 - name (Skipped)": one that was skipped is among those that passed, a disabled one is not. */
-static void ctest_listed(struct reading *r, str line)
+static void ctest_listed(struct testsum_reading *r, str line)
 {
 	int64_t number;
 	size_t at = line.n;
@@ -99,7 +99,7 @@ static void ctest_listed(struct reading *r, str line)
 		r->sum.passed--;
 }
 
-static void ctest_line(struct reading *r, str line)
+static void ctest_line(struct testsum_reading *r, str line)
 {
 	if (line.p[0] >= '0' && line.p[0] <= '9')
 		ctest_total(r, line);
@@ -113,4 +113,4 @@ static void ctest_line(struct reading *r, str line)
 		r->begun = false;
 }
 
-const struct reader ctest_reader = { "ctest", ctest_line, NULL, NULL };
+const struct testsum_reader ctest_reader = { "ctest", ctest_line, NULL, NULL };

@@ -8,7 +8,7 @@
 #include "data/value/json.h"
 #include "data/value/value.h"
 
-static void go_test(struct reading *r, const char *how, str name)
+static void go_test(struct testsum_reading *r, const char *how, str name)
 {
 	if (str_is(str_from(how), "pass"))
 		reading_add(&r->sum.passed, 1);
@@ -21,7 +21,7 @@ static void go_test(struct reading *r, const char *how, str name)
 }
 
 /* "FAIL\tpackage [build failed]": nothing in it was run. */
-static void go_unbuilt(struct reading *r, str line)
+static void go_unbuilt(struct testsum_reading *r, str line)
 {
 	str package = str_sub(line, 0, str_find_byte(line, ' '));
 
@@ -34,7 +34,7 @@ static void go_unbuilt(struct reading *r, str line)
 
 /* ---- plain ---- */
 
-static bool go_result(struct reading *r, str line)
+static bool go_result(struct testsum_reading *r, str line)
 {
 	static const struct {
 		const char *line, *how;
@@ -52,7 +52,7 @@ static bool go_result(struct reading *r, str line)
 }
 
 /* "ok  \tpackage\t0.1s": the end of a package. */
-static void go_line(struct reading *r, str line)
+static void go_line(struct testsum_reading *r, str line)
 {
 	bool ok;
 
@@ -74,11 +74,11 @@ static void go_line(struct reading *r, str line)
 	r->begun = false;
 }
 
-const struct reader go_reader = { "go", go_line, NULL, NULL };
+const struct testsum_reader go_reader = { "go", go_line, NULL, NULL };
 
 /* ---- -json ---- */
 
-static void go_json_line(struct reading *r, str line)
+static void go_json_line(struct testsum_reading *r, str line)
 {
 	static const struct json_limits limits = { .max_depth = 8 };
 	static const char *const ends[] = { "pass", "fail", "skip" };
@@ -117,10 +117,10 @@ static void go_json_line(struct reading *r, str line)
 }
 
 /* Packages failed, and none of their tests: outside of them. */
-static void go_json_end(struct reading *r)
+static void go_json_end(struct testsum_reading *r)
 {
 	if (!r->sum.failed)
 		reading_add(&r->sum.failed, r->failed);
 }
 
-const struct reader go_json_reader = { "go", go_json_line, NULL, go_json_end };
+const struct testsum_reader go_json_reader = { "go", go_json_line, NULL, go_json_end };

@@ -5,7 +5,7 @@
 #include "data/report/testsum.h"
 
 /* What a reader has gathered, and what it must remember from line to line. */
-struct reading {
+struct testsum_reading {
 	struct arena *a;
 	struct arena *scratch; /* for one line */
 	struct testsum sum;
@@ -18,19 +18,19 @@ struct reading {
 	unsigned keys;                   /* parts of a summary that were there */
 };
 
-struct reader {
+struct testsum_reader {
 	const char *format;
 	/* Either a line without its end and without colours, or the whole text. */
-	void (*line)(struct reading *r, str line);
-	void (*text)(struct reading *r, str text);
-	void (*end)(struct reading *r); /* may be NULL */
+	void (*line)(struct testsum_reading *r, str line);
+	void (*text)(struct testsum_reading *r, str text);
+	void (*end)(struct testsum_reading *r); /* may be NULL */
 };
 
-extern const struct reader junit_reader, go_json_reader, go_reader, node_reader, pytest_reader,
-		cargo_reader, ctest_reader, tap_reader;
+extern const struct testsum_reader junit_reader, go_json_reader, go_reader, node_reader,
+		pytest_reader, cargo_reader, ctest_reader, tap_reader;
 
 /* A name of a test that failed; the first TESTSUM_NAMES of them, each once. */
-void reading_name(struct reading *r, str name);
+void reading_name(struct testsum_reading *r, str name);
 /* Counts are held far below what a sum of them could not bear. */
 void reading_add(int64_t *sum, int64_t n);
 /* Takes a decimal number off the front; false, and nothing is taken, when there is none. */

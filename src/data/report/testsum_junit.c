@@ -11,7 +11,7 @@ struct testcase {
 	str name, classname;
 };
 
-static void case_end(struct reading *r, struct testcase *c)
+static void case_end(struct testsum_reading *r, struct testcase *c)
 {
 	if (!c->open)
 		return;
@@ -33,7 +33,7 @@ static void case_end(struct reading *r, struct testcase *c)
 	*c = (struct testcase){ 0 };
 }
 
-static void case_begin(struct reading *r, struct testcase *c, const struct xml_tag *t)
+static void case_begin(struct testsum_reading *r, struct testcase *c, const struct xml_tag *t)
 {
 	str status = { 0 };
 
@@ -49,7 +49,7 @@ static void case_begin(struct reading *r, struct testcase *c, const struct xml_t
 		case_end(r, c);
 }
 
-static int64_t count(const struct xml_tag *t, const char *name)
+static int64_t junit_count(const struct xml_tag *t, const char *name)
 {
 	int64_t n;
 	str s;
@@ -57,14 +57,14 @@ static int64_t count(const struct xml_tag *t, const char *name)
 	return xml_attribute(t, name, &s) && str_to_i64(s, &n) && n > 0 ? n : 0;
 }
 
-static void suite_totals(struct reading *r, const struct xml_tag *t)
+static void suite_totals(struct testsum_reading *r, const struct xml_tag *t)
 {
-	int64_t failed = count(t, "failures") + count(t, "errors"),
-		skipped = count(t, "skipped") + count(t, "disabled");
+	int64_t failed = junit_count(t, "failures") + junit_count(t, "errors"),
+		skipped = junit_count(t, "skipped") + junit_count(t, "disabled");
 
 	reading_add(&r->failed, failed);
 	reading_add(&r->skipped, skipped);
-	reading_add(&r->passed, MAX(count(t, "tests") - failed - skipped, 0));
+	reading_add(&r->passed, MAX(junit_count(t, "tests") - failed - skipped, 0));
 }
 
 /* How the suites around stand: how many are open, and within which one the numbers were taken. */
@@ -72,7 +72,7 @@ struct suites {
 	size_t open, told;
 };
 
-static void suite(struct reading *r, struct suites *s, const struct xml_tag *t)
+static void suite(struct testsum_reading *r, struct suites *s, const struct xml_tag *t)
 {
 	r->found = true;
 	if (t->end) {
@@ -89,7 +89,7 @@ static void suite(struct reading *r, struct suites *s, const struct xml_tag *t)
 	s->open += !t->empty;
 }
 
-static void junit_text(struct reading *r, str text)
+static void junit_text(struct testsum_reading *r, str text)
 {
 	struct xml_scan scan = { str_sub(text, str_find(text, STR("<testsuite")), text.n) };
 	struct testcase c = { 0 };
@@ -115,7 +115,7 @@ static void junit_text(struct reading *r, str text)
 	case_end(r, &c);
 }
 
-static void junit_end(struct reading *r)
+static void junit_end(struct testsum_reading *r)
 {
 	if (r->seen)
 		return;
@@ -124,4 +124,4 @@ static void junit_end(struct reading *r)
 	r->sum.skipped = r->skipped;
 }
 
-const struct reader junit_reader = { "junit", NULL, junit_text, junit_end };
+const struct testsum_reader junit_reader = { "junit", NULL, junit_text, junit_end };

@@ -2,7 +2,7 @@
 #include "base/str.h"
 #include "data/report/testsum_impl.h"
 
-static void session_end(struct reading *r)
+static void session_end(struct testsum_reading *r)
 {
 	reading_add(&r->sum.passed, r->passed);
 	reading_add(&r->sum.failed, r->failed);
@@ -80,7 +80,7 @@ static bool summary(str line, struct totals *ret)
 	return t.any;
 }
 
-static void pytest_line(struct reading *r, str line)
+static void pytest_line(struct testsum_reading *r, str line)
 {
 	struct totals t;
 
@@ -106,10 +106,10 @@ static void pytest_line(struct reading *r, str line)
 	r->skipped = t.skipped;
 }
 
-static void pytest_end(struct reading *r)
+static void pytest_end(struct testsum_reading *r)
 {
 	session_end(r);
 	r->sum.broken = r->begun; /* a session without its total */
 }
 
-const struct reader pytest_reader = { "pytest", pytest_line, NULL, pytest_end };
+const struct testsum_reader pytest_reader = { "pytest", pytest_line, NULL, pytest_end };

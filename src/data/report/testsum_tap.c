@@ -60,7 +60,7 @@ static bool tap_line_read(str line, struct tap_line *ret)
 	return true;
 }
 
-static void tap_plan(struct reading *r, str line)
+static void tap_plan(struct testsum_reading *r, str line)
 {
 	int64_t n;
 
@@ -73,7 +73,7 @@ static void tap_plan(struct reading *r, str line)
 	reading_add(&r->planned, n);
 }
 
-static void tap_line(struct reading *r, str line)
+static void tap_line(struct testsum_reading *r, str line)
 {
 	struct tap_line t;
 
@@ -94,21 +94,21 @@ static void tap_line(struct reading *r, str line)
 	}
 }
 
-static void tap_end(struct reading *r)
+static void tap_end(struct testsum_reading *r)
 {
 	if (r->full && r->seen < r->planned)
 		reading_add(&r->sum.failed, r->planned - r->seen);
 	r->sum.broken |= r->seen < r->planned || (r->found && !r->full);
 }
 
-const struct reader tap_reader = { "tap", tap_line, NULL, tap_end };
+const struct testsum_reader tap_reader = { "tap", tap_line, NULL, tap_end };
 
 /* ---- node --test, with the reporters spec and tap ---- */
 
 enum { NODE_TESTS = 1, NODE_PASS = 2, NODE_FAIL = 4, NODE_CANCELLED = 8, NODE_ALL = 15 };
 
 /* "pass 4"; others that write TAP say some of this too, but none of them all. */
-static void node_total(struct reading *r, str line)
+static void node_total(struct testsum_reading *r, str line)
 {
 	struct testsum *s = &r->sum;
 	const struct {
@@ -131,7 +131,7 @@ static void node_total(struct reading *r, str line)
 }
 
 /* "name (1.5ms)", with a directive where one was given. */
-static void node_name(struct reading *r, str line)
+static void node_name(struct testsum_reading *r, str line)
 {
 	struct tap_line t = { 0 };
 	size_t at;
@@ -145,7 +145,7 @@ static void node_name(struct reading *r, str line)
 		reading_name(r, str_sub(t.name, 0, at));
 }
 
-static void node_line(struct reading *r, str line)
+static void node_line(struct testsum_reading *r, str line)
 {
 	struct tap_line t;
 
@@ -170,9 +170,9 @@ static void node_line(struct reading *r, str line)
 		r->sum.names_n--;
 }
 
-static void node_end(struct reading *r)
+static void node_end(struct testsum_reading *r)
 {
 	r->found = r->full = r->keys == NODE_ALL;
 }
 
-const struct reader node_reader = { "node", node_line, NULL, node_end };
+const struct testsum_reader node_reader = { "node", node_line, NULL, node_end };

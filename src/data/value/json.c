@@ -22,18 +22,18 @@ enum { DEFAULT_BYTES = 64 << 20, DEFAULT_DEPTH = 128, PADDING = 8 };
 /* Members are hashed from here on to find duplicates; below, comparing is faster. */
 enum { HASHED_MEMBERS = 32 };
 
-enum stage { AT_VALUE, AT_KEY, AFTER_VALUE };
+enum json_stage { AT_VALUE, AT_KEY, AFTER_VALUE };
 
 struct frame {
 	size_t first; /* of this container's elements, on the stack of elements */
 	bool object;
 };
 
-struct reader {
+struct json_reader {
 	struct arena *arena;
 	char *base, *p, *end;
 	size_t max_depth;
-	enum stage stage;
+	enum json_stage stage;
 	VEC(struct frame) frames;
 	VEC(struct member) elements; /* of all open containers; keys only in objects */
 	value *slab;
@@ -71,7 +71,7 @@ static void add_key(struct buf *out, str key)
 }
 
 /* "phases[1].name": where the reader is, or was last. */
-static void add_path(struct buf *out, const struct reader *r)
+static void add_path(struct buf *out, const struct json_reader *r)
 {
 	for (size_t i = 0; i < r->frames.n; i++) {
 		const struct frame *f = &r->frames.p[i];
@@ -89,7 +89,7 @@ static void add_path(struct buf *out, const struct reader *r)
 }
 
 /* Fails at `at` with "path: what at byte N"; a long path keeps its end, which says most. */
-static int fail(struct reader *r, const char *at, int code, const char *what)
+static int fail(struct json_reader *r, const char *at, int code, const char *what)
 {
 	_cleanup_(buf_done)
 	struct buf path = BUF_INIT;
@@ -107,7 +107,7 @@ static int fail(struct reader *r, const char *at, int code, const char *what)
 }
 
 /* As fail, but says so when the reason is that the text ended too soon. */
-static int unexpected(struct reader *r, const char *what)
+static int unexpected(struct json_reader *r, const char *what)
 {
 	return fail(r, r->p, OV_EINVALID, r->p >= r->end ? "unexpected end of the text" : what);
 }
@@ -115,7 +115,7 @@ static int unexpected(struct reader *r, const char *what)
 /* ---- values ---- */
 
 /* Values come from slabs: one call into the arena for many, and no padding between them. */
-static value *new_value(struct reader *r, enum value_kind kind)
+static value *new_value(struct json_reader *r, enum value_kind kind)
 {
 	value *v;
 
@@ -131,13 +131,13 @@ static value *new_value(struct reader *r, enum value_kind kind)
 	return v;
 }
 
-static inline void skip_space(struct reader *r)
+static inline void skip_space(struct json_reader *r)
 {
 	while (*r->p == ' ' || *r->p == '\n' || *r->p == '\r' || *r->p == '\t')
 		r->p++;
 }
 
-static int read_literal(struct reader *r, value **ret)
+static int read_literal(struct json_reader *r, value **ret)
 {
 	static const struct {
 		char text[8];
@@ -196,7 +196,7 @@ static int hex4(const char *p)
 }
 
 /* r->p is behind "\u"; writes the character to *out and moves both on. */
-static int unescape_unicode(struct reader *r, char **out)
+static int unescape_unicode(struct json_reader *r, char **out)
 {
 	int c = hex4(r->p), low;
 
@@ -215,7 +215,7 @@ static int unescape_unicode(struct reader *r, char **out)
 }
 
 /* r->p is behind a backslash. */
-static int unescape(struct reader *r, char **out)
+static int unescape(struct json_reader *r, char **out)
 {
 	char c = *r->p++;
 
@@ -236,7 +236,7 @@ static int unescape(struct reader *r, char **out)
 }
 
 /* r->p is behind the opening quote. The closing one becomes a NUL, for the sake of system calls. */
-static int read_string(struct reader *r, str *ret)
+static int read_string(struct json_reader *r, str *ret)
 {
 	char *start = r->p, *out = start;
 	int code;
@@ -273,7 +273,7 @@ static int read_string(struct reader *r, str *ret)
 
 /* ---- numbers ---- */
 
-static int read_number(struct reader *r, value **ret)
+static int read_number(struct json_reader *r, value **ret)
 {
 	struct json_number n = { 0 };
 	const char *end, *wrong = json_read_number(r->p, &n, &end);
@@ -367,7 +367,7 @@ static const struct member *find_duplicate(const struct member *m, size_t n)
 	return NULL;
 }
 
-static int open_container(struct reader *r)
+static int open_container(struct json_reader *r)
 {
 	struct frame f = { .first = r->elements.n, .object = *r->p == '{' };
 
@@ -379,7 +379,7 @@ static int open_container(struct reader *r)
 }
 
 /* Moves the elements of the innermost container into the arena. */
-static int close_container(struct reader *r, value **ret)
+static int close_container(struct json_reader *r, value **ret)
 {
 	struct frame f = vec_last(&r->frames);
 	size_t n = r->elements.n - f.first;
@@ -411,7 +411,7 @@ static int close_container(struct reader *r, value **ret)
 }
 
 /* A key with its colon, in an object; nothing in an array. */
-static int read_key(struct reader *r)
+static int read_key(struct json_reader *r)
 {
 	struct member m = { 0 };
 	int code;
@@ -437,7 +437,7 @@ static int read_key(struct reader *r)
 
 /* ---- the document ---- */
 
-static int read_scalar(struct reader *r, value **ret)
+static int read_scalar(struct json_reader *r, value **ret)
 {
 	str s;
 	int code;
@@ -459,7 +459,7 @@ static int read_scalar(struct reader *r, value **ret)
  * Puts a finished value into its container and reads on to where the next value starts. Containers
  * that end here are values of their own, put in turn. *ret_done says that the document is whole.
  */
-static int attach(struct reader *r, value *v, bool *ret_done, value **ret)
+static int attach(struct json_reader *r, value *v, bool *ret_done, value **ret)
 {
 	while (r->frames.n) {
 		struct frame f = vec_last(&r->frames);
@@ -488,7 +488,7 @@ static int attach(struct reader *r, value *v, bool *ret_done, value **ret)
 	return 0;
 }
 
-static int read_document(struct reader *r, value **ret)
+static int read_document(struct json_reader *r, value **ret)
 {
 	bool done = false;
 	int code = 0;
@@ -524,7 +524,7 @@ int json_parse(struct arena *a, str text, const struct json_limits *limits, valu
 		struct ov_err *err)
 {
 	size_t most = limits && limits->max_bytes ? limits->max_bytes : DEFAULT_BYTES;
-	struct reader r = {
+	struct json_reader r = {
 		.arena = a,
 		.max_depth = limits && limits->max_depth ? limits->max_depth : DEFAULT_DEPTH,
 		.err = err,

@@ -13,7 +13,7 @@
  * Texts are written in small pieces, so adding one is inlined and ends without the NUL that buf
  * promises; finish() puts it there.
  */
-static inline void put(struct buf *out, str s)
+static inline void json_write_put(struct buf *out, str s)
 {
 	if (out->cap - out->n <= s.n)
 		buf_reserve(out, s.n);
@@ -24,10 +24,10 @@ static inline void put(struct buf *out, str s)
 
 static inline void put_char(struct buf *out, char c)
 {
-	put(out, (str){ &c, 1 });
+	json_write_put(out, (str){ &c, 1 });
 }
 
-static void finish(struct buf *out)
+static void json_write_finish(struct buf *out)
 {
 	out->p[out->n] = '\0';
 }
@@ -78,11 +78,11 @@ static void write_special(struct buf *out, str *s)
 	if (escapes[c] == 'u')
 		buf_addf(out, "\\u%04x", c);
 	else if (escapes[c])
-		put(out, (str){ (char[]){ '\\', escapes[c] }, 2 });
+		json_write_put(out, (str){ (char[]){ '\\', escapes[c] }, 2 });
 	else if (n == 0) /* whoever built this broke the rule, but what we send is valid */
-		put(out, STR("\xef\xbf\xbd"));
+		json_write_put(out, STR("\xef\xbf\xbd"));
 	else
-		put(out, (str){ s->p, n });
+		json_write_put(out, (str){ s->p, n });
 	n = MAX(n, (size_t)1);
 	s->p += n;
 	s->n -= n;
@@ -94,7 +94,7 @@ static void write_string(struct buf *out, str s)
 	while (s.n) {
 		size_t n = plain_run(s);
 
-		put(out, (str){ s.p, n });
+		json_write_put(out, (str){ s.p, n });
 		s.p += n;
 		s.n -= n;
 		if (s.n)
@@ -106,7 +106,7 @@ static void write_string(struct buf *out, str s)
 void json_write_string(struct buf *out, str s)
 {
 	write_string(out, s);
-	finish(out);
+	json_write_finish(out);
 }
 
 /* ---- numbers ---- */
@@ -121,7 +121,7 @@ static void write_int(struct buf *out, int64_t i)
 	while (u /= 10);
 	if (i < 0)
 		put_char(out, '-');
-	put(out, (str){ p, (size_t)(text + sizeof(text) - p) });
+	json_write_put(out, (str){ p, (size_t)(text + sizeof(text) - p) });
 }
 
 /* The decimal digits of a positive real: 0.d1d2d3... times ten to the power of point. */
@@ -161,7 +161,7 @@ static void write_decimal(struct buf *out, const struct decimal *d)
 		put_char(out, d->digits[0]);
 		if (d->n > 1) {
 			put_char(out, '.');
-			put(out, (str){ d->digits + 1, (size_t)d->n - 1 });
+			json_write_put(out, (str){ d->digits + 1, (size_t)d->n - 1 });
 		}
 		buf_addf(out, "e%d", d->point - 1);
 		return;
@@ -174,7 +174,9 @@ static void write_decimal(struct buf *out, const struct decimal *d)
 	for (int i = d->point; i < 0; i++)
 		put_char(out, '0');
 	if (d->point < d->n)
-		put(out, (str){ d->digits + MAX(d->point, 0), (size_t)(d->n - MAX(d->point, 0)) });
+		json_write_put(out,
+				(str){ d->digits + MAX(d->point, 0),
+						(size_t)(d->n - MAX(d->point, 0)) });
 	else
 		put_char(out, '0');
 }
@@ -206,7 +208,7 @@ static void write_real(struct buf *out, double r, bool canonical)
 	struct decimal d;
 
 	if (!isfinite(r)) {
-		put(out, STR("null"));
+		json_write_put(out, STR("null"));
 		return;
 	}
 	/* 1.0 equals 1 and -0.0 equals 0, so their canonical texts are the integers'. */
@@ -218,7 +220,7 @@ static void write_real(struct buf *out, double r, bool canonical)
 		put_char(out, '-');
 	r = fabs(r);
 	if (r == 0) {
-		put(out, STR("0.0"));
+		json_write_put(out, STR("0.0"));
 		return;
 	}
 	if (write_short_decimal(out, r))
@@ -245,7 +247,7 @@ static void new_line(struct writer *w)
 		return;
 	put_char(w->out, '\n');
 	for (int i = 0; i < w->indent; i++)
-		put(w->out, STR("  "));
+		json_write_put(w->out, STR("  "));
 }
 
 static void enter(struct writer *w, char bracket)
@@ -280,7 +282,7 @@ static void write_object(struct writer *w, const value *v)
 	const struct member **sorted;
 
 	if (v->object.n == 0) {
-		put(w->out, STR("{}"));
+		json_write_put(w->out, STR("{}"));
 		return;
 	}
 	enter(w, '{');
@@ -299,7 +301,7 @@ static void write_object(struct writer *w, const value *v)
 static void write_array(struct writer *w, const value *v)
 {
 	if (v->array.n == 0) {
-		put(w->out, STR("[]"));
+		json_write_put(w->out, STR("[]"));
 		return;
 	}
 	enter(w, '[');
@@ -315,8 +317,8 @@ static void write_array(struct writer *w, const value *v)
 static void write_value(struct writer *w, const value *v)
 {
 	switch (v->kind) {
-	case V_NULL: put(w->out, STR("null")); break;
-	case V_BOOL: put(w->out, v->b ? STR("true") : STR("false")); break;
+	case V_NULL: json_write_put(w->out, STR("null")); break;
+	case V_BOOL: json_write_put(w->out, v->b ? STR("true") : STR("false")); break;
 	case V_INT: write_int(w->out, v->i); break;
 	case V_REAL: write_real(w->out, v->r, w->canonical); break;
 	case V_STR:
@@ -329,19 +331,19 @@ static void write_value(struct writer *w, const value *v)
 void json_write(struct buf *out, const value *v)
 {
 	write_value(&(struct writer){ .out = out, .indent = COMPACT }, v);
-	finish(out);
+	json_write_finish(out);
 }
 
 void json_write_pretty(struct buf *out, const value *v)
 {
 	write_value(&(struct writer){ .out = out }, v);
-	finish(out);
+	json_write_finish(out);
 }
 
 void json_write_canonical(struct buf *out, const value *v)
 {
 	write_value(&(struct writer){ .out = out, .indent = COMPACT, .canonical = true }, v);
-	finish(out);
+	json_write_finish(out);
 }
 
 str json_text(struct arena *a, const value *v)

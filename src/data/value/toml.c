@@ -37,7 +37,7 @@ struct key {
 	size_t n;
 };
 
-struct reader {
+struct toml_reader {
 	struct toml_scan s;
 	struct arena scratch; /* slots and index keys: gone with the reader */
 	struct buf name;      /* the index key being looked up */
@@ -64,7 +64,7 @@ static struct slot *closed_slot(const value *v)
  * One index for all tables keeps look-ups constant however the tables are shaped. Names start
  * with the parent's address, which an attacker cannot know, so they also spread well.
  */
-static str index_name(struct reader *r, const struct slot *parent, str key)
+static str index_name(struct toml_reader *r, const struct slot *parent, str key)
 {
 	buf_clear(&r->name);
 	buf_add(&r->name, &parent, sizeof(parent));
@@ -72,18 +72,19 @@ static str index_name(struct reader *r, const struct slot *parent, str key)
 	return buf_str(&r->name);
 }
 
-static struct slot *child(struct reader *r, const struct slot *parent, str key)
+static struct slot *child(struct toml_reader *r, const struct slot *parent, str key)
 {
 	return map_get(&r->index, index_name(r, parent, key));
 }
 
-static void add(struct reader *r, struct slot *parent, str key, value *v, struct slot *slot)
+static void toml_add(struct toml_reader *r, struct slot *parent, str key, value *v,
+		struct slot *slot)
 {
 	map_put(&r->index, arena_str(&r->scratch, index_name(r, parent, key)), slot);
 	value_append_member(r->s.arena, parent->v, key, v);
 }
 
-static struct slot *new_slot(struct reader *r, enum how how, unsigned depth, value *v)
+static struct slot *new_slot(struct toml_reader *r, enum how how, unsigned depth, value *v)
 {
 	struct slot *slot = arena_new(&r->scratch, struct slot);
 
@@ -91,12 +92,12 @@ static struct slot *new_slot(struct reader *r, enum how how, unsigned depth, val
 	return slot;
 }
 
-static int too_deep(struct reader *r, size_t at)
+static int too_deep(struct toml_reader *r, size_t at)
 {
 	return toml_fail(&r->s, at, OV_ELIMIT, "nested more than %d deep", MAX_DEPTH);
 }
 
-static int add_table(struct reader *r, struct slot *parent, const struct key *k, size_t part,
+static int add_table(struct toml_reader *r, struct slot *parent, const struct key *k, size_t part,
 		enum how how, struct slot **ret)
 {
 	struct slot *slot;
@@ -104,13 +105,13 @@ static int add_table(struct reader *r, struct slot *parent, const struct key *k,
 	if (parent->depth >= MAX_DEPTH)
 		return too_deep(r, k->at[part]);
 	slot = new_slot(r, how, parent->depth + 1, value_object(r->s.arena));
-	add(r, parent, k->parts[part], slot->v, slot);
+	toml_add(r, parent, k->parts[part], slot->v, slot);
 	*ret = slot;
 	return 0;
 }
 
 /* Fails because part `part` of the key cannot be (re)defined like that. */
-static int clash(struct reader *r, const struct key *k, size_t part, enum how how)
+static int clash(struct toml_reader *r, const struct key *k, size_t part, enum how how)
 {
 	static const char *const why[] = {
 		[BY_PATH] = "is already a table",
@@ -133,7 +134,7 @@ static bool is_bare(int c)
 			c == '-' || c == '_';
 }
 
-static int read_key(struct reader *r)
+static int read_key(struct toml_reader *r)
 {
 	struct key *k = &r->key;
 	struct toml_scan *s = &r->s;
@@ -167,7 +168,7 @@ static int read_key(struct reader *r)
 }
 
 /* From a table along the dotted part of a key, making and marking the tables on the way. */
-static int walk_dots(struct reader *r, struct slot *t, const struct key *k, struct slot **ret)
+static int walk_dots(struct toml_reader *r, struct slot *t, const struct key *k, struct slot **ret)
 {
 	for (size_t i = 0; i + 1 < k->n; i++) {
 		struct slot *next = child(r, t, k->parts[i]);
@@ -188,10 +189,10 @@ static int walk_dots(struct reader *r, struct slot *t, const struct key *k, stru
 	return 0;
 }
 
-static int read_value(struct reader *r, unsigned depth, value **ret);
+static int read_value(struct toml_reader *r, unsigned depth, value **ret);
 
 /* key = value, into a table. */
-static int read_pair(struct reader *r, struct slot *table)
+static int read_pair(struct toml_reader *r, struct slot *table)
 {
 	struct slot *parent = NULL, *old;
 	value *v;
@@ -214,11 +215,11 @@ static int read_pair(struct reader *r, struct slot *table)
 	e = read_value(r, parent->depth + 1, &v);
 	if (e < 0)
 		return e;
-	add(r, parent, last, v, closed_slot(v));
+	toml_add(r, parent, last, v, closed_slot(v));
 	return 0;
 }
 
-static int read_inline_table(struct reader *r, unsigned depth, value **ret)
+static int read_inline_table(struct toml_reader *r, unsigned depth, value **ret)
 {
 	struct toml_scan *s = &r->s;
 	struct slot *table = new_slot(r, BY_INLINE, depth, value_object(s->arena));
@@ -243,7 +244,7 @@ static int read_inline_table(struct reader *r, unsigned depth, value **ret)
 	return 0;
 }
 
-static int read_array(struct reader *r, unsigned depth, value **ret)
+static int read_array(struct toml_reader *r, unsigned depth, value **ret)
 {
 	struct toml_scan *s = &r->s;
 	value *array = value_array(s->arena), *item;
@@ -273,7 +274,7 @@ static int read_array(struct reader *r, unsigned depth, value **ret)
 }
 
 /* `depth` is the depth that a table or array here would have. */
-static int read_value(struct reader *r, unsigned depth, value **ret)
+static int read_value(struct toml_reader *r, unsigned depth, value **ret)
 {
 	struct toml_scan *s = &r->s;
 	int e, c = toml_peek(s, 0);
@@ -293,7 +294,8 @@ static int read_value(struct reader *r, unsigned depth, value **ret)
 }
 
 /* Along all but the last part of a header's key. */
-static int walk_header(struct reader *r, const struct key *k, struct slot *t, struct slot **ret)
+static int walk_header(struct toml_reader *r, const struct key *k, struct slot *t,
+		struct slot **ret)
 {
 	for (size_t i = 0; i + 1 < k->n; i++) {
 		struct slot *next = child(r, t, k->parts[i]);
@@ -315,7 +317,7 @@ static int walk_header(struct reader *r, const struct key *k, struct slot *t, st
 }
 
 /* [a.b] */
-static int open_table(struct reader *r, struct slot *parent, const struct key *k)
+static int open_table(struct toml_reader *r, struct slot *parent, const struct key *k)
 {
 	struct slot *t = child(r, parent, k->parts[k->n - 1]);
 
@@ -334,7 +336,7 @@ static int open_table(struct reader *r, struct slot *parent, const struct key *k
 }
 
 /* [[a.b]] */
-static int open_element(struct reader *r, struct slot *parent, const struct key *k)
+static int open_element(struct toml_reader *r, struct slot *parent, const struct key *k)
 {
 	str last = k->parts[k->n - 1];
 	struct slot *list = child(r, parent, last);
@@ -345,7 +347,7 @@ static int open_element(struct reader *r, struct slot *parent, const struct key 
 		return too_deep(r, k->at[k->n - 1]);
 	if (!list) {
 		list = new_slot(r, BY_HEADERS, parent->depth + 1, value_array(r->s.arena));
-		add(r, parent, last, list->v, list);
+		toml_add(r, parent, last, list->v, list);
 	}
 	list->newest = new_slot(r, BY_HEADER, list->depth + 1, value_object(r->s.arena));
 	value_push(r->s.arena, list->v, list->newest->v);
@@ -353,7 +355,7 @@ static int open_element(struct reader *r, struct slot *parent, const struct key 
 	return 0;
 }
 
-static int read_header(struct reader *r, struct slot *root)
+static int read_header(struct toml_reader *r, struct slot *root)
 {
 	struct toml_scan *s = &r->s;
 	struct key *k = &r->key;
@@ -375,7 +377,7 @@ static int read_header(struct reader *r, struct slot *root)
 	return element ? open_element(r, parent, k) : open_table(r, parent, k);
 }
 
-static int read_document(struct reader *r, struct slot *root)
+static int read_document(struct toml_reader *r, struct slot *root)
 {
 	struct toml_scan *s = &r->s;
 	int e;
@@ -398,7 +400,7 @@ static int read_document(struct reader *r, struct slot *root)
 	}
 }
 
-static int check_text(const struct toml_scan *s)
+static int toml_check_text(const struct toml_scan *s)
 {
 	str rest = s->text;
 	size_t at;
@@ -420,11 +422,11 @@ static int check_text(const struct toml_scan *s)
 
 static int parse(struct arena *a, str text, bool parts, value **ret, struct ov_err *err)
 {
-	struct reader r = { .s = { .arena = a, .text = text, .err = err }, .parts = parts };
+	struct toml_reader r = { .s = { .arena = a, .text = text, .err = err }, .parts = parts };
 	struct slot *root;
 	int e;
 
-	e = check_text(&r.s);
+	e = toml_check_text(&r.s);
 	if (e < 0)
 		return e;
 	map_init(&r.index, (uintptr_t)&r);

@@ -24,7 +24,7 @@ struct change {
 };
 
 /* A path that the user has changed: as it is in the index (x), and in the folder (y). */
-struct entry {
+struct overlap_entry {
 	str path, mode, oid;
 	char x, y;
 };
@@ -33,7 +33,7 @@ struct look {
 	struct git_call *c;
 	struct arena *a;
 	VEC(struct change) changes;
-	VEC(struct entry) entries;
+	VEC(struct overlap_entry) entries;
 	struct map change_at, entry_at; /* by path */
 	VEC(str) found;                 /* what is in the way, first come first */
 	struct map known;               /* the same, by path */
@@ -45,7 +45,7 @@ static bool is_there(str mode)
 	return !str_is(mode, ABSENT);
 }
 
-static void find(struct look *l, str path)
+static void overlap_find(struct look *l, str path)
 {
 	if (map_get(&l->known, path))
 		return;
@@ -109,39 +109,39 @@ static size_t next_part(str path, size_t from)
 static void check_absent(struct look *l, str path)
 {
 	struct stat st;
-	const struct entry *e;
+	const struct overlap_entry *e;
 
 	for (size_t end = next_part(path, 0); end; end = next_part(path, end + 1)) {
 		str part = arena_str(l->a, str_sub(path, 0, end));
 
 		e = map_get(&l->entry_at, part);
 		if (e && e->x == 'A') {
-			find(l, part);
+			overlap_find(l, part);
 			return;
 		}
 		if (lstat(in_checkout(l, part), &st) < 0) {
 			if (errno != ENOENT && errno != ENOTDIR)
-				find(l, part);
+				overlap_find(l, part);
 			return;
 		}
 		if (S_ISDIR(st.st_mode))
 			continue;
 		if (!goes(l, part))
-			find(l, part);
+			overlap_find(l, part);
 		return;
 	}
 	if (lstat(in_checkout(l, path), &st) < 0) {
 		if (errno != ENOENT)
-			find(l, path);
+			overlap_find(l, path);
 	} else if (!S_ISDIR(st.st_mode)) {
-		find(l, path);
+		overlap_find(l, path);
 	} else if (!folder_is_free(l, path)) {
-		find(l, arena_printf(l->a, STR_FMT "/", STR_ARG(path)));
+		overlap_find(l, arena_printf(l->a, STR_FMT "/", STR_ARG(path)));
 	}
 }
 
 /* It is in the index as the target has it, and the user has changed it in the folder. */
-static void check_modified(struct look *l, const struct change *ch, const struct entry *e)
+static void check_modified(struct look *l, const struct change *ch, const struct overlap_entry *e)
 {
 	if (e->y == '.' || str_is(ch->old_mode, SUBMODULE))
 		return;
@@ -149,7 +149,7 @@ static void check_modified(struct look *l, const struct change *ch, const struct
 	if (e->y == 'D')
 		check_absent(l, ch->path);
 	else
-		find(l, ch->path);
+		overlap_find(l, ch->path);
 }
 
 /* A file in place of a submodule: git removes its folder with all that is in it, its commits too. */
@@ -161,18 +161,18 @@ static void check_submodule(struct look *l, const struct change *ch)
 			!str_is(ch->new_mode, SUBMODULE) &&
 			lstat(in_checkout(l, ch->path), &st) == 0 && S_ISDIR(st.st_mode) &&
 			!folder_is_free(l, ch->path))
-		find(l, arena_printf(l->a, STR_FMT "/", STR_ARG(ch->path)));
+		overlap_find(l, arena_printf(l->a, STR_FMT "/", STR_ARG(ch->path)));
 }
 
-static void check_staged(struct look *l, const struct change *ch, const struct entry *e)
+static void check_staged(struct look *l, const struct change *ch, const struct overlap_entry *e)
 {
 	if (is_there(e->mode)) {
 		if (!str_eq(e->mode, ch->new_mode) || !str_eq(e->oid, ch->new_oid))
-			find(l, ch->path);
+			overlap_find(l, ch->path);
 		else
 			l->c->staged_alike = true;
 	} else if (is_there(ch->new_mode)) {
-		find(l, ch->path);
+		overlap_find(l, ch->path);
 	} else {
 		check_absent(l, ch->path);
 	}
@@ -180,11 +180,11 @@ static void check_staged(struct look *l, const struct change *ch, const struct e
 
 static void check_change(struct look *l, const struct change *ch)
 {
-	const struct entry *e = map_get(&l->entry_at, ch->path);
+	const struct overlap_entry *e = map_get(&l->entry_at, ch->path);
 
 	check_submodule(l, ch);
 	if (e && e->x == '.' && e->y == 'A')
-		find(l, ch->path); /* git add -N */
+		overlap_find(l, ch->path); /* git add -N */
 	else if (e && e->x != '.')
 		check_staged(l, ch, e);
 	else if (!is_there(ch->old_mode))
@@ -194,7 +194,7 @@ static void check_change(struct look *l, const struct change *ch)
 }
 
 /* A new file of the user's that is in the index, where the commit has a file in place of its folder. */
-static void check_new(struct look *l, const struct entry *e)
+static void check_new(struct look *l, const struct overlap_entry *e)
 {
 	const struct change *ch;
 
@@ -203,7 +203,7 @@ static void check_new(struct look *l, const struct entry *e)
 	for (size_t end = next_part(e->path, 0); end; end = next_part(e->path, end + 1)) {
 		ch = map_get(&l->change_at, str_sub(e->path, 0, end));
 		if (ch && is_there(ch->new_mode))
-			find(l, e->path);
+			overlap_find(l, e->path);
 	}
 }
 
@@ -234,7 +234,7 @@ static bool parse_entries(struct look *l, str out)
 	str line, kind, xy, skip;
 
 	while (str_split(&out, '\0', &line) && line.n) {
-		struct entry e = { 0 };
+		struct overlap_entry e = { 0 };
 
 		str_split(&line, ' ', &kind);
 		if (str_is(kind, "u"))
@@ -263,7 +263,7 @@ static void index_both(struct look *l)
 }
 
 /* The result: as many names as a list holds, and how many there are. */
-static void tell(struct look *l)
+static void overlap_tell(struct look *l)
 {
 	struct git_call *c = l->c;
 	str *list = arena_array(&c->arena, str, MIN(l->found.n, (size_t)GIT_LISTED) + 1);
@@ -285,7 +285,7 @@ static void tell(struct look *l)
 			c->holder, l->found.n, STR_ARG(l->found.p[0]));
 }
 
-static int judge(struct look *l, str out, struct ov_err *err)
+static int overlap_judge(struct look *l, str out, struct ov_err *err)
 {
 	struct git_call *c = l->c;
 
@@ -304,7 +304,7 @@ static int judge(struct look *l, str out, struct ov_err *err)
 		check_new(l, &l->entries.p[i]);
 	if (!l->found.n)
 		return GIT_NEXT;
-	tell(l);
+	overlap_tell(l);
 	return GIT_FINISH;
 }
 
@@ -343,7 +343,7 @@ static int entries_judge(struct git_call *c, const struct git_out *o, struct ov_
 	map_init(&l.change_at, 0);
 	map_init(&l.entry_at, 0);
 	map_init(&l.known, 0);
-	r = judge(&l, arena_str(&c->arena, o->out), err);
+	r = overlap_judge(&l, arena_str(&c->arena, o->out), err);
 	map_done(&l.change_at);
 	map_done(&l.entry_at);
 	map_done(&l.known);

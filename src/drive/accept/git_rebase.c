@@ -31,7 +31,7 @@ static int side(struct git_call *c, struct ov_err *err _unused_)
 
 /* May it begin? */
 
-static int begin(struct git_call *c, struct ov_err *err)
+static int rebase_begin(struct git_call *c, struct ov_err *err)
 {
 	if (c->res.outcome == GIT_ALREADY)
 		return GIT_LEAVE;
@@ -269,7 +269,7 @@ static int conflict_only(struct git_call *c, struct ov_err *err _unused_)
 }
 
 static const struct git_step make_steps[] = {
-	STEP_RUN("begin", begin, NULL),
+	STEP_RUN("rebase_begin", rebase_begin, NULL),
 	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
 	STEP_RUN("begin", clean_check, NULL),
 	STEP_SUB("bring the target up to date", NULL, git_fetch_steps,

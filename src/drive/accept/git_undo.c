@@ -94,7 +94,7 @@ static int copy_build(struct git_call *c, struct ov_err *err _unused_)
 	return git_at_holder(c);
 }
 
-static int give_up(struct git_call *c)
+static int undo_give_up(struct git_call *c)
 {
 	unlink(c->index);
 	return GIT_LEAVE;
@@ -102,7 +102,7 @@ static int give_up(struct git_call *c)
 
 static int copy_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	return o->code == 0 ? GIT_NEXT : give_up(c);
+	return o->code == 0 ? GIT_NEXT : undo_give_up(c);
 }
 
 static int refresh_build(struct git_call *c, struct ov_err *err _unused_)
@@ -127,7 +127,7 @@ static int files_build(struct git_call *c, struct ov_err *err _unused_)
 
 static int files_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	return o->code == 0 && !has_changed(c, o->out) ? GIT_NEXT : give_up(c);
+	return o->code == 0 && !has_changed(c, o->out) ? GIT_NEXT : undo_give_up(c);
 }
 
 static int back_build(struct git_call *c, struct ov_err *err _unused_)
@@ -140,7 +140,7 @@ static int back_build(struct git_call *c, struct ov_err *err _unused_)
 static int back_judge(struct git_call *c, const struct git_out *o _unused_,
 		struct ov_err *err _unused_)
 {
-	return give_up(c);
+	return undo_give_up(c);
 }
 
 const struct git_step git_undo_steps[] = {

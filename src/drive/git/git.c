@@ -11,7 +11,7 @@
 enum { GIT_MAJOR = 2, GIT_MINOR = 38, OPEN_TIMEOUT_MS = 30 * 1000 };
 
 /* One short command, waited for; its output without the last newline. */
-static int ask(struct git *g, const char *cwd, const char *const *argv, str *ret,
+static int git_git_ask(struct git *g, const char *cwd, const char *const *argv, str *ret,
 		struct ov_err *err)
 {
 	struct git_child ch;
@@ -42,7 +42,7 @@ static int check_version(struct git *g, const char *repo, struct ov_err *err)
 	int major = 0, minor = 0, r;
 	str s;
 
-	r = ask(g, repo, (const char *const[]){ "git", "version", NULL }, &s, err);
+	r = git_git_ask(g, repo, (const char *const[]){ "git", "version", NULL }, &s, err);
 	if (r < 0)
 		return r;
 	if (sscanf(s.p, "git version %d.%d", &major, &minor) != 2 || major < GIT_MAJOR ||
@@ -64,7 +64,7 @@ static int find_dirs(struct git *g, const char *repo, struct ov_err *err)
 	for (size_t i = 0; i < ARRAY_LEN(questions); i++) {
 		str s;
 
-		r = ask(g, repo,
+		r = git_git_ask(g, repo,
 				(const char *const[]){ "git", "rev-parse", "--path-format=absolute",
 						questions[i], NULL },
 				&s, err);
@@ -82,7 +82,7 @@ static void find_partial(struct git *g, const char *repo)
 	const char *names = "^(extensions\\.partialclone|remote\\..*\\.promisor)$";
 	const char *const argv[] = { "git", "config", "--get-regexp", names, NULL };
 
-	g->partial = ask(g, repo, argv, &s, NULL) == 0;
+	g->partial = git_git_ask(g, repo, argv, &s, NULL) == 0;
 }
 
 /* What we put into the repository is not its content, in no worktree of it. */

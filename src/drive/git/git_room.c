@@ -79,7 +79,7 @@ str git_own_line(struct git_call *c, const char *name)
 
 /* The folder itself, told from a link, a mount or another folder that took its place. */
 
-static str place_of(struct git_call *c, const struct stat *st)
+static str room_place_of(struct git_call *c, const struct stat *st)
 {
 	return arena_printf(&c->arena, "%llu %llu", (unsigned long long)st->st_dev,
 			(unsigned long long)st->st_ino);
@@ -93,7 +93,7 @@ static int open_tree(struct git_call *c, str place)
 	int fd = open(c->path, O_PATH | how);
 	struct stat st;
 
-	if (fd >= 0 && place.n && fstat(fd, &st) == 0 && str_eq(place, place_of(c, &st)) &&
+	if (fd >= 0 && place.n && fstat(fd, &st) == 0 && str_eq(place, room_place_of(c, &st)) &&
 			(st.st_mode & S_IRWXU) != S_IRWXU)
 		(void)chmod(arena_printf(&c->arena, "/proc/self/fd/%d", fd).p,
 				(st.st_mode | S_IRWXU) & 07777); /* if that fails, git says so */
@@ -113,7 +113,7 @@ int git_room_open_tree(struct git_call *c, struct ov_err *err)
 		return 0; /* nothing, or something else */
 	if (fstat(c->tree_fd, &st) < 0)
 		return ov_fail(err, OV_EIO, "%s cannot be looked at", c->path);
-	c->folder = place.n ? str_eq(place, place_of(c, &st)) : c->admin != NULL;
+	c->folder = place.n ? str_eq(place, room_place_of(c, &st)) : c->admin != NULL;
 	if (!c->folder)
 		fd_closep(&c->tree_fd);
 	return 0;
@@ -128,7 +128,7 @@ int git_room_note_tree(struct git_call *c, struct ov_err *err)
 	c->tree_fd = open(c->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (c->tree_fd < 0 || fstat(c->tree_fd, &st) < 0)
 		return ov_fail_errno(err, errno, "open %s", c->path);
-	r = git_own_note(c, GIT_PLACE, place_of(c, &st), err);
+	r = git_own_note(c, GIT_PLACE, room_place_of(c, &st), err);
 	c->folder = r == 0;
 	return r;
 }

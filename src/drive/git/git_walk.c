@@ -216,7 +216,7 @@ static bool unblock(struct git_walk *w, int dir, const char *folder, const char 
 	return true;
 }
 
-static bool look(struct git_call *c, size_t entries, int64_t ms)
+static bool walk_look(struct git_call *c, size_t entries, int64_t ms)
 {
 	bool found = false;
 	struct git_walk w = { .c = c,
@@ -234,7 +234,7 @@ void git_unblock_ahead(struct git_call *c)
 	if (c->looked || !c->own || !c->folder || c->making)
 		return;
 	c->looked = true;
-	(void)look(c, AHEAD_ENTRIES, AHEAD_MS);
+	(void)walk_look(c, AHEAD_ENTRIES, AHEAD_MS);
 }
 
 bool git_unblock(struct git_call *c)
@@ -242,7 +242,7 @@ bool git_unblock(struct git_call *c)
 	if (c->unblocked || !c->own || !c->folder)
 		return false;
 	c->unblocked = true;
-	return look(c, ALL_ENTRIES, ALL_MS);
+	return walk_look(c, ALL_ENTRIES, ALL_MS);
 }
 
 /* What git cannot open. */

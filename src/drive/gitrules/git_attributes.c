@@ -21,18 +21,18 @@ struct macros {
 	bool cut; /* there are more than can be looked at */
 };
 
-static bool is_space(char c)
+static bool attributes_is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-static bool next_word(str *rest, str *ret)
+static bool attributes_next_word(str *rest, str *ret)
 {
 	size_t at = 0, end;
 
-	while (at < rest->n && is_space(rest->p[at]))
+	while (at < rest->n && attributes_is_space(rest->p[at]))
 		at++;
-	for (end = at; end < rest->n && !is_space(rest->p[end]);)
+	for (end = at; end < rest->n && !attributes_is_space(rest->p[end]);)
 		end++;
 	*ret = str_sub(*rest, at, end - at);
 	*rest = str_sub(*rest, end, rest->n);
@@ -47,7 +47,7 @@ static bool next_pattern(str *line, str *ret, bool *quoted)
 	*line = str_trim(*line);
 	*quoted = line->n && line->p[0] == '"';
 	if (!*quoted)
-		return next_word(line, ret);
+		return attributes_next_word(line, ret);
 	while (end < line->n && line->p[end] != '"')
 		end += line->p[end] == '\\' ? 2 : 1;
 	if (end >= line->n)
@@ -72,7 +72,7 @@ static str token_of(str words, str attr, const struct macros *m)
 {
 	str word, found = { 0 };
 
-	while (next_word(&words, &word)) {
+	while (attributes_next_word(&words, &word)) {
 		if (is_about(word, attr))
 			found = word;
 		for (size_t i = 0; i < m->n; i++)
@@ -121,7 +121,7 @@ static void add_macro(struct macros *m, str line)
 	str words = str_sub(line, macro_mark.n, line.n), name;
 	size_t i = 0;
 
-	if (!next_word(&words, &name))
+	if (!attributes_next_word(&words, &name))
 		return;
 	while (i < m->n && !str_eq(m->list[i].name, name))
 		i++;

@@ -148,7 +148,7 @@ static const struct git_attributes *file_of(struct git_call *c, const struct git
 	return NULL;
 }
 
-static str name_of(struct git_call *c, str dir)
+static str filters_name_of(struct git_call *c, str dir)
 {
 	return git_shown(c,
 			arena_printf(&c->arena, STR_FMT "%s.gitattributes", STR_ARG(dir),
@@ -184,11 +184,11 @@ static str remedy(struct git_call *c, const struct sides *s, str dir, str from)
 		return arena_printf(&c->arena,
 				"Take that rule out of \"" STR_FMT
 				"\", which the base does not have, and commit",
-				STR_ARG(name_of(c, dir)));
+				STR_ARG(filters_name_of(c, dir)));
 	return arena_printf(&c->arena,
 			"Restore the rules of the base (git checkout %.12s -- \"" STR_FMT
 			"\") and commit",
-			from.p, STR_ARG(name_of(c, dir)));
+			from.p, STR_ARG(filters_name_of(c, dir)));
 }
 
 #define ADDED "the work has a new rule in"
@@ -241,7 +241,7 @@ static str reason(struct git_call *c, str out, str from, str to)
 	return arena_printf(&c->arena,
 			"%s \"" STR_FMT "\": " STR_FMT " %s the filter \"" STR_FMT
 			"\" of the user's git configuration. %s. " STR_FMT,
-			differences[found.what].where, STR_ARG(name_of(c, dir)),
+			differences[found.what].where, STR_ARG(filters_name_of(c, dir)),
 			STR_ARG(git_shown(c, found.rule.pattern)), differences[found.what].is,
 			STR_ARG(git_shown(c, found.filter)), differences[found.what].why,
 			STR_ARG(remedy(c, &s, dir, from)));

@@ -156,7 +156,7 @@ static int known_build(struct git_call *c, str from)
 }
 
 /* As a person or an agent can read it in one line. */
-static str shown(struct git_call *c, str path)
+static str lfs_check_shown(struct git_call *c, str path)
 {
 	char *text = arena_cstr(&c->arena, utf8_truncate(utf8_clean(&c->arena, path), NAME_BYTES));
 
@@ -174,7 +174,7 @@ static str reason(struct git_call *c, struct map *bad)
 	while (next_change(&rest, &oid, &name))
 		if (map_get(bad, oid) && n++ < NAMED)
 			names = arena_printf(&c->arena, STR_FMT "%s\"" STR_FMT "\"", STR_ARG(names),
-					n > 1 ? ", " : "", STR_ARG(shown(c, name)));
+					n > 1 ? ", " : "", STR_ARG(lfs_check_shown(c, name)));
 	if (!n)
 		return STR("");
 	if (n > NAMED)

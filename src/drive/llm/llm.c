@@ -43,7 +43,7 @@ void llm_cancel(struct llm_call *c)
 	call_free(c);
 }
 
-static void finish(struct llm_call *c, str text, const struct ov_err *err)
+static void llm_finish(struct llm_call *c, str text, const struct ov_err *err)
 {
 	struct llm_answer a = { .err = err,
 		.text = text,
@@ -88,7 +88,7 @@ static int64_t wait_for(const struct llm_call *c, const struct http_result *r)
 	return MIN(ms, LLM_MAX_WAIT_MS);
 }
 
-static void on_answer(void *user, const struct http_result *r)
+static void llm_on_answer(void *user, const struct http_result *r)
 {
 	struct llm_call *c = user;
 	struct ov_err err = *r->err;
@@ -111,7 +111,7 @@ static void on_answer(void *user, const struct http_result *r)
 	}
 	if (err.code && c->tries > 1)
 		ov_wrap(&err, err.code, "%d tries", c->tries);
-	finish(c, err.code ? STR("") : text, &err);
+	llm_finish(c, err.code ? STR("") : text, &err);
 }
 
 static void send_request(struct llm_call *c)
@@ -130,8 +130,8 @@ static void send_request(struct llm_call *c)
 	struct ov_err err = { 0 };
 
 	c->tries++;
-	if (http_start(c->http, &rq, on_answer, c, &c->sending, &err) < 0)
-		finish(c, STR(""), &err);
+	if (http_start(c->http, &rq, llm_on_answer, c, &c->sending, &err) < 0)
+		llm_finish(c, STR(""), &err);
 }
 
 /* ---- by a command ---- */
@@ -157,7 +157,7 @@ static void on_command(void *user, const struct job_result *r)
 	else if (r->out_cut)
 		ov_fail(&err, OV_ELIMIT, "planner.command wrote more than %d bytes",
 				LLM_MAX_ANSWER);
-	finish(c, err.code ? STR("") : r->out, &err);
+	llm_finish(c, err.code ? STR("") : r->out, &err);
 }
 
 static int run_command(struct llm_call *c, str prompt, struct ov_err *err)
@@ -182,7 +182,7 @@ static const char *copied(struct llm_call *c, const char *s)
 	return s ? arena_cstr(&c->arena, str_from(s)) : NULL;
 }
 
-static int begin(struct llm_call *c, str system, str prompt, struct ov_err *err)
+static int llm_begin(struct llm_call *c, str system, str prompt, struct ov_err *err)
 {
 	struct arena *a = &c->arena;
 
@@ -214,7 +214,7 @@ int llm_ask(struct loop *l, struct http_client *http, const struct llm_options *
 	c->o.command = copied(c, o->command);
 	c->o.cwd = copied(c, o->cwd);
 	c->timer = loop_timer(l, again, c);
-	r = begin(c, q->system, q->prompt, err);
+	r = llm_begin(c, q->system, q->prompt, err);
 	if (r < 0) {
 		call_free(c);
 		return r;

@@ -33,7 +33,7 @@ enum {
 			1024, /* of each file, read in one turn of the loop when the run is over */
 };
 
-static void look(void *user);
+static void run_look(void *user);
 static void look_later(struct run_handle *r);
 
 /* ---- life cycle ---- */
@@ -143,7 +143,7 @@ static struct run_handle *run_new(struct loop *l, const char *dir, const char *i
 	r->complaints = -1;
 	r->complaint = BUF_INIT;
 	r->retry_ms = RETRY_MS;
-	r->timer = loop_timer(l, look, r);
+	r->timer = loop_timer(l, run_look, r);
 	r->link = run_link_new(l, r->dir);
 	return r;
 }
@@ -277,7 +277,7 @@ static void on_shim_end(void *user)
 	forget_shim(r);
 	if (r->child && (status.code == RUN_STATUS_OWNED || status.code == RUN_STATUS_STARTED)) {
 		r->child = false;
-		look(r);
+		run_look(r);
 	} else {
 		conclude(r);
 	}
@@ -348,7 +348,7 @@ static int attach(struct run_handle *r, struct ov_err *err)
 	return 0;
 }
 
-static void look(void *user)
+static void run_look(void *user)
 {
 	struct run_handle *r = user;
 	int code = r->concluding ? OV_ENOTFOUND : attach(r, NULL);
@@ -403,7 +403,7 @@ static int spawn_shim(struct run_handle *r, const struct run_spec *spec, struct 
 	return 0;
 }
 
-static int prepare(struct run_handle *r, const struct run_spec *spec, struct ov_err *err)
+static int run_prepare(struct run_handle *r, const struct run_spec *spec, struct ov_err *err)
 {
 	const char *prompt = path_join(&r->strings, r->dir, RUN_PROMPT);
 
@@ -429,7 +429,7 @@ int run_start(struct loop *l, const struct run_spec *spec, uint64_t offset,
 	if (code != OV_ENOTFOUND)
 		return code;
 	r = run_new(l, spec->dir, spec->id, ops, user);
-	code = prepare(r, spec, err);
+	code = run_prepare(r, spec, err);
 	if (code == 0)
 		code = follow_files(r, offset, err);
 	INJECT("run-prepared");

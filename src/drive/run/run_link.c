@@ -55,7 +55,7 @@ struct run_link *run_link_new(struct loop *l, const char *dir)
 
 /* ---- answers ---- */
 
-static void tell(struct run_link *k, const struct question *q, const struct ov_err *err)
+static void run_link_tell(struct run_link *k, const struct question *q, const struct ov_err *err)
 {
 	if (!q->fn) {
 		if (err)
@@ -83,7 +83,7 @@ static void hang_up(struct run_link *k, const struct ov_err *why)
 	lost.n = k->asked.n;
 	memset(&k->asked, 0, sizeof(k->asked));
 	for (size_t i = 0; i < lost.n; i++)
-		tell(k, &lost.p[i], &unknown);
+		run_link_tell(k, &lost.p[i], &unknown);
 	vec_done(&lost);
 }
 
@@ -122,7 +122,7 @@ static void take_answer(struct run_link *k, str line)
 		loop_timer_in(k->patience, ANSWER_MS);
 	else
 		loop_timer_off(k->patience);
-	tell(k, &done, done.refused.code ? &done.refused : NULL);
+	run_link_tell(k, &done, done.refused.code ? &done.refused : NULL);
 }
 
 static void on_data(void *user, str bytes)

@@ -254,7 +254,7 @@ static void take_answer(struct tmux *t, const struct tmux_said *said)
 }
 
 /* False when there is no connection any more. */
-static bool take(struct tmux *t, const struct tmux_said *said)
+static bool tmux_take(struct tmux *t, const struct tmux_said *said)
 {
 	switch (said->kind) {
 	case TMUX_NOTICE: return true;
@@ -281,7 +281,7 @@ static void on_data(void *user, str bytes)
 
 	tmux_wire_feed(&t->wire, bytes);
 	while ((r = tmux_wire_next(&t->wire, &said, NULL)) > 0)
-		if (!take(t, &said))
+		if (!tmux_take(t, &said))
 			return;
 	if (r < 0)
 		broken(t, "it says more than can be understood");

@@ -19,7 +19,7 @@ void tmux_request_free(struct tmux_request *q)
 	mem_free(q);
 }
 
-static void tell(struct tmux_request *q, int r, str text, const struct ov_err *err)
+static void tmux_request_tell(struct tmux_request *q, int r, str text, const struct ov_err *err)
 {
 	if (q->done)
 		q->done(q->user, r, text, err);
@@ -28,7 +28,7 @@ static void tell(struct tmux_request *q, int r, str text, const struct ov_err *e
 
 void tmux_request_fail(struct tmux_request *q, const struct ov_err *err)
 {
-	tell(q, err->code, STR(""), err);
+	tmux_request_tell(q, err->code, STR(""), err);
 }
 
 bool tmux_request_answer(struct tmux_request *q, const struct tmux_said *said)
@@ -46,7 +46,7 @@ void tmux_request_finish(struct tmux_request *q)
 	str text = STR("");
 	int r = q->judge(q, &text, &err);
 
-	tell(q, r, text, &err);
+	tmux_request_tell(q, r, text, &err);
 }
 
 /* ---- what answers mean ---- */

@@ -179,7 +179,7 @@ static int read_build(struct git_call *c, struct ov_err *err _unused_)
 }
 
 /* As git reads a name that is in quotes: any byte can be in it. */
-static void add_name(struct buf *b, const char *name)
+static void embedded_add_name(struct buf *b, const char *name)
 {
 	buf_addc(b, '"');
 	for (; *name; name++) {
@@ -206,7 +206,7 @@ static int hash_build(struct git_call *c, struct ov_err *err _unused_)
 
 	for (size_t i = 0; i < c->inner.n; i++)
 		if (!is_link(c->inner.p[i]))
-			add_name(&b, c->inner.p[i] + 7);
+			embedded_add_name(&b, c->inner.p[i] + 7);
 	if (!b.n)
 		return GIT_SKIP;
 	git_run(c, AT_TREE, 0, "hash-object", "-w", "--no-filters", "--stdin-paths", NULL);
@@ -215,7 +215,7 @@ static int hash_build(struct git_call *c, struct ov_err *err _unused_)
 }
 
 /* They are where they were, and are moved aside as they are: no reason to fail. */
-static int give_up(struct git_call *c, const struct git_out *o)
+static int embedded_give_up(struct git_call *c, const struct git_out *o)
 {
 	vec_clear(&c->inner);
 	unlink(c->index);
@@ -235,7 +235,7 @@ static int hash_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	if (o->code != 0 && git_loosen(c, o))
 		return GIT_AGAIN;
 	if (o->code != 0)
-		return git_could_not_write(o) ? git_fail(c, o, err) : give_up(c, o);
+		return git_could_not_write(o) ? git_fail(c, o, err) : embedded_give_up(c, o);
 	for (size_t i = 0; i < c->inner.n; i++) {
 		if (is_link(c->inner.p[i]) || !str_split(&rest, '\n', &oid))
 			continue;

@@ -26,7 +26,7 @@ static int yes_no_judge(struct git_call *c, const struct git_out *o, struct ov_e
 }
 
 /* Without a commit of its own, or a git folder, it goes on from where the branch is, or began. */
-static int settle(struct git_call *c, struct ov_err *err)
+static int harvest_settle(struct git_call *c, struct ov_err *err)
 {
 	if (!c->head.n && c->branch_oid.n) {
 		c->head = c->branch_oid;
@@ -481,7 +481,7 @@ static const struct git_step harvest_steps[] = {
 	STEP_RUN("find the worktree", git_find_required, NULL),
 	STEP_SUB("make our own git folder", NULL, git_own_steps),
 	STEP_SUB("read the branches", NULL, git_refs_steps),
-	STEP_RUN("find HEAD", settle, settle_judge),
+	STEP_RUN("find HEAD", harvest_settle, settle_judge),
 	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
 	STEP_RUN("see whether HEAD left the branch", moved_build, yes_no_judge),
 	STEP_SUB("find what was left behind", NULL, git_strays_steps),

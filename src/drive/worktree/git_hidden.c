@@ -130,14 +130,14 @@ static bool is_the_bases(struct git_call *c, str *rest, str source)
 			str_eq(have, content);
 }
 
-struct found {
+struct hidden_found {
 	struct git_call *c;
 	struct buf *names;
 	int64_t bytes;
 	bool whole; /* another repository is among them */
 };
 
-static void add_file(struct found *f, int dir, const char *path, const char *name)
+static void add_file(struct hidden_found *f, int dir, const char *path, const char *name)
 {
 	struct stat st;
 
@@ -151,7 +151,7 @@ static void add_file(struct found *f, int dir, const char *path, const char *nam
 
 static bool each(struct git_walk *w, int dir, const char *folder, const char *name, int type)
 {
-	struct found *f = w->user;
+	struct hidden_found *f = w->user;
 
 	f->whole |= strcmp(name, ".git") == 0;
 	if (type == DT_REG || type == DT_LNK)
@@ -159,7 +159,7 @@ static bool each(struct git_walk *w, int dir, const char *folder, const char *na
 	return !f->whole;
 }
 
-static void add_entry(struct found *f, str name)
+static void add_entry(struct hidden_found *f, str name)
 {
 	struct git_walk w = { .c = f->c, .entries = FILES_MAX, .each = each, .user = f };
 
@@ -177,7 +177,7 @@ static int base_judge(struct git_call *c, const struct git_out *o, struct ov_err
 {
 	_cleanup_(buf_done)
 	struct buf sources = BUF_INIT, names = BUF_INIT, entries = BUF_INIT;
-	struct found f = { .c = c, .names = &names };
+	struct hidden_found f = { .c = c, .names = &names };
 	str rest, answers = o->out, source, name;
 	struct map known;
 

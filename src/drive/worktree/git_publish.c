@@ -423,7 +423,7 @@ static int rest_build(struct git_call *c, struct ov_err *err)
 	return remove_some(beside(c, "new")) ? GIT_SKIP : git_rm(c, beside(c, "new"));
 }
 
-static int list_build(struct git_call *c, struct ov_err *err _unused_)
+static int publish_list_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	return git_run(c, AT_REPO, GIT_READS, "for-each-ref", "--format=%(objectname) %(refname)",
 			"refs/heads", "refs/remotes", "refs/tags", NULL);
@@ -537,7 +537,8 @@ static int former_build(struct git_call *c, struct ov_err *err _unused_)
 
 const struct git_step git_publish_steps[] = {
 	STEP_RUN("remove what a former call left", rest_build, NULL),
-	STEP_RUN("make the agent's git folder", list_build, list_judge, .inject = "git-published"),
+	STEP_RUN("make the agent's git folder", publish_list_build, list_judge,
+			.inject = "git-published"),
 	STEP_RUN("remove the former git folder", replaced_build, NULL),
 	STEP_RUN("remove the former entry", former_build, NULL),
 	STEP_END,

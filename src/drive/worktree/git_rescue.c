@@ -83,7 +83,7 @@ static int kept_judge(struct git_call *c, const struct git_out *o, struct ov_err
 }
 
 /* Without a folder what was staged is all that there is to go by. */
-static int begin(struct git_call *c, struct ov_err *err _unused_)
+static int rescue_begin(struct git_call *c, struct ov_err *err _unused_)
 {
 	struct git_rescue_state *rs = &c->rescue;
 
@@ -128,7 +128,7 @@ static int links_build(struct git_call *c, struct ov_err *err _unused_)
 	return c->folder && c->dirty ? git_links_build(c) : GIT_SKIP;
 }
 
-static int tree_build(struct git_call *c, struct ov_err *err _unused_)
+static int rescue_tree_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!c->folder || !c->dirty)
 		return GIT_SKIP;
@@ -145,7 +145,7 @@ static bool nothing_to_keep(const struct git_call *c)
 	return !c->folder || !c->dirty || str_eq(rs->index_tree, c->head_tree);
 }
 
-static int tree_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int rescue_tree_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	struct git_rescue_state *rs = &c->rescue;
 
@@ -306,14 +306,14 @@ const struct git_step git_rescue_steps[] = {
 	STEP_SUB("move aside what is too large", NULL, git_oversize_steps),
 	STEP_RUN("look into other repositories", git_embedded_list, NULL),
 	STEP_RUN("see which commits are kept", kept_build, kept_judge),
-	STEP_RUN("rescue", begin, NULL),
+	STEP_RUN("rescue", rescue_begin, NULL),
 	STEP_SUB("read who commits", NULL, git_identity_steps),
 	STEP_SUB("remove copies of large files", NULL, git_lfs_clear_steps),
 	STEP_RUN("add the folder's files", add_build, git_add_judge),
 	STEP_SUB("add some of what is ignored", NULL, git_ignored_some_steps),
 	STEP_SUB("take over large files", NULL, git_lfs_own_steps),
 	STEP_RUN("add the submodules' commits", links_build, NULL),
-	STEP_RUN("write the folder as a tree", tree_build, tree_judge),
+	STEP_RUN("write the folder as a tree", rescue_tree_build, rescue_tree_judge),
 	STEP_SUB("keep the files of other repositories", NULL, git_embedded_keep_steps),
 	STEP_RUN("commit the index", index_commit_build, index_commit_judge),
 	STEP_RUN("look at the rescue ref", ref_build, ref_judge),

@@ -17,7 +17,7 @@
 
 #define COPY "index-sparse"
 
-static int list_build(struct git_call *c, struct ov_err *err)
+static int sparse_list_build(struct git_call *c, struct ov_err *err)
 {
 	_cleanup_(fd_closep)
 	int fd = -1;
@@ -36,7 +36,8 @@ static int list_build(struct git_call *c, struct ov_err *err)
 }
 
 /* "S NAME\0" each; of those, what is absent. An index that cannot be read says nothing. */
-static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
+static int sparse_list_judge(struct git_call *c, const struct git_out *o,
+		struct ov_err *err _unused_)
 {
 	_cleanup_(buf_done)
 	struct buf names = BUF_INIT;
@@ -74,7 +75,7 @@ static int mark_build(struct git_call *c, struct ov_err *err)
 }
 
 const struct git_step git_sparse_steps[] = {
-	STEP_RUN("see what is not checked out", list_build, list_judge),
+	STEP_RUN("see what is not checked out", sparse_list_build, sparse_list_judge),
 	STEP_RUN("pass over what is not checked out", mark_build, NULL),
 	STEP_RUN("see what is uncommitted", git_status_build, git_status_judge),
 	STEP_END,

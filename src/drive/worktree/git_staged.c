@@ -59,7 +59,7 @@ void git_staged_is_ours(struct git_call *c)
 		(void)git_own_note(c, SEEN, seen_of(c, &st), NULL); /* unknown: it is looked at */
 }
 
-static int tree_build(struct git_call *c, struct ov_err *err)
+static int staged_tree_build(struct git_call *c, struct ov_err *err)
 {
 	_cleanup_(fd_closep)
 	int fd = -1;
@@ -78,7 +78,8 @@ static int tree_build(struct git_call *c, struct ov_err *err)
 	return r < 0 ? r : git_run(c, AT_ADMIN, GIT_TEMP_INDEX | GIT_AGENTS, "write-tree", NULL);
 }
 
-static int tree_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
+static int staged_tree_judge(struct git_call *c, const struct git_out *o,
+		struct ov_err *err _unused_)
 {
 	if (o->code != 0)
 		return GIT_NEXT;
@@ -120,7 +121,7 @@ static int given_up(struct git_call *c, struct ov_err *err _unused_)
 }
 
 const struct git_step git_staged_steps[] = {
-	STEP_RUN("see what is staged", tree_build, tree_judge),
+	STEP_RUN("see what is staged", staged_tree_build, staged_tree_judge),
 	STEP_RUN("see what is staged", conflict_build, conflict_judge),
 	STEP_SUB("take over what is staged", NULL, git_take_steps),
 	STEP_RUN("see what is staged", given_up, NULL),

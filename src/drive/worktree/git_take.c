@@ -87,7 +87,7 @@ static int refuse_links(struct git_call *c, struct ov_err *err)
 	return GIT_LEAVE;
 }
 
-static int begin(struct git_call *c, struct ov_err *err)
+static int take_begin(struct git_call *c, struct ov_err *err)
 {
 	if (!c->wanted.n || !git_admin_has(c, "objects"))
 		return GIT_LEAVE;
@@ -169,7 +169,7 @@ static int put_aside(struct git_call *c, str why, struct ov_err *err)
 	return GIT_LEAVE;
 }
 
-static int give_up(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int take_give_up(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	str words = str_sub(str_trim(o->err), 0, 500);
 
@@ -201,7 +201,7 @@ static int second_build(struct git_call *c, struct ov_err *err)
 static int second_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	if (o->code != 0)
-		return git_loosen(c, o) ? GIT_AGAIN : give_up(c, o, err);
+		return git_loosen(c, o) ? GIT_AGAIN : take_give_up(c, o, err);
 	return packed(c, o, err);
 }
 
@@ -305,7 +305,7 @@ static int unpack_judge(struct git_call *c, const struct git_out *o, struct ov_e
 
 	if (o->code != 0)
 		/* One of the objects is not as it has to be; else it could not be written. */
-		r = git_says(o, STR("fsck error")) ? give_up(c, o, err) : git_fail(c, o, err);
+		r = git_says(o, STR("fsck error")) ? take_give_up(c, o, err) : git_fail(c, o, err);
 	else if (is_large(pack_file(c, "pack"))) {
 		r = dir_make(path_join(&c->arena, c->g->common, "objects/pack"), 0755, err);
 		if (r == 0)
@@ -320,7 +320,7 @@ static int unpack_judge(struct git_call *c, const struct git_out *o, struct ov_e
 }
 
 const struct git_step git_take_steps[] = {
-	STEP_RUN("take over what was committed", begin, NULL),
+	STEP_RUN("take over what was committed", take_begin, NULL),
 	STEP_RUN("pack what was committed", pack_build, first_judge),
 	STEP_RUN("look at what was committed", there_build, there_judge),
 	STEP_RUN("pack what was committed", second_build, second_judge),

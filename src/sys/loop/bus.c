@@ -53,7 +53,7 @@ void bus_cancel(struct bus_call *c)
 	call_free(c);
 }
 
-static void tell(void *user)
+static void bus_tell(void *user)
 {
 	struct bus_call *c = user;
 
@@ -62,11 +62,11 @@ static void tell(void *user)
 }
 
 /* From the loop, so that nobody is freed in the middle of a look. */
-static void finish(struct bus_call *c)
+static void bus_finish(struct bus_call *c)
 {
 	c->io = loop_source_free(c->io);
 	if (!c->later)
-		c->later = loop_defer(c->loop, tell, c);
+		c->later = loop_defer(c->loop, bus_tell, c);
 }
 
 static void too_late(void *user)
@@ -76,7 +76,7 @@ static void too_late(void *user)
 	ov_fail(&c->err, OV_EUNAVAILABLE,
 			"the desktop's notification service did not answer within %lld ms",
 			(long long)c->n.timeout_ms);
-	finish(c);
+	bus_finish(c);
 }
 
 /* Says which bus it is: numbers of another session's notifications are somebody else's now. */
@@ -90,7 +90,7 @@ static int session_of(struct bus_call *c, char ret[static SD_ID128_STRING_MAX])
 	return r;
 }
 
-static int on_answer(sd_bus_message *m, void *user, sd_bus_error *unused)
+static int bus_on_answer(sd_bus_message *m, void *user, sd_bus_error *unused)
 {
 	struct bus_call *c = user;
 	const sd_bus_error *e = sd_bus_message_get_error(m);
@@ -130,7 +130,7 @@ static uint32_t replaced(struct bus_call *c)
 	return (uint32_t)id;
 }
 
-static int ask(struct bus_call *c)
+static int bus_ask(struct bus_call *c)
 {
 	sd_bus_message *m = NULL;
 	int r = sd_bus_message_new_method_call(c->bus, &m, "org.freedesktop.Notifications",
@@ -141,7 +141,7 @@ static int ask(struct bus_call *c)
 		r = sd_bus_message_append(m, "susssasa{sv}i", c->n.app, replaced(c), "", c->n.title,
 				c->n.body, 0, 1, "urgency", "y", (int)c->n.urgency, -1);
 	if (r >= 0)
-		r = sd_bus_call_async(c->bus, NULL, m, on_answer, c, UINT64_MAX);
+		r = sd_bus_call_async(c->bus, NULL, m, bus_on_answer, c, UINT64_MAX);
 	sd_bus_message_unref(m);
 	c->asked = true;
 	return r;
@@ -150,14 +150,14 @@ static int ask(struct bus_call *c)
 static int watch(struct bus_call *c);
 
 /* All that can be done now. */
-static void look(struct bus_call *c)
+static void bus_look(struct bus_call *c)
 {
 	int r;
 
 	do {
 		r = sd_bus_process(c->bus, NULL);
 		if (r == 0 && !c->asked && sd_bus_is_ready(c->bus) > 0)
-			r = ask(c) < 0 ? -EIO : 1;
+			r = bus_ask(c) < 0 ? -EIO : 1;
 	} while (r > 0 && !c->answered);
 	if (r >= 0 && !c->answered)
 		r = watch(c);
@@ -165,13 +165,13 @@ static void look(struct bus_call *c)
 		ov_fail(&c->err, OV_EUNAVAILABLE, "the session bus cannot be used: %s",
 				strerror(-r));
 	if (r < 0 || c->answered)
-		finish(c);
+		bus_finish(c);
 }
 
 static void on_io(void *user, int fd, unsigned events)
 {
 	(void)fd, (void)events;
-	look(user);
+	bus_look(user);
 }
 
 static int watch(struct bus_call *c)
@@ -226,12 +226,12 @@ struct bus_call *bus_notify(struct loop *l, const struct bus_notification *n, bu
 		else
 			ov_fail(&c->err, OV_EUNAVAILABLE, "the session bus cannot be reached: %s",
 					strerror(-r));
-		finish(c);
+		bus_finish(c);
 		return c;
 	}
 	c->deadline = loop_timer(l, too_late, c);
 	loop_timer_in(c->deadline, n->timeout_ms);
-	look(c);
+	bus_look(c);
 	return c;
 }
 

@@ -23,7 +23,7 @@ enum {
 };
 
 /* One of stdout and stderr. */
-struct capture {
+struct job_capture {
 	struct job *job;
 	int fd; /* -1 after the end */
 	struct loop_source *io;
@@ -35,7 +35,7 @@ struct job {
 	struct loop *loop;
 	struct proc proc;
 	struct loop_source *exit_src, *timer, *in_io;
-	struct capture out, err;
+	struct job_capture out, err;
 	int in_fd;
 	struct buf input;
 	size_t written;
@@ -47,7 +47,7 @@ struct job {
 
 /* ---- output ---- */
 
-static void capture_add(struct capture *c, const char *p, size_t n)
+static void capture_add(struct job_capture *c, const char *p, size_t n)
 {
 	size_t max = c->job->max_output, room;
 
@@ -66,7 +66,7 @@ static void capture_add(struct capture *c, const char *p, size_t n)
 		c->cut = true;
 }
 
-static str capture_result(struct capture *c)
+static str capture_result(struct job_capture *c)
 {
 	if (c->b.n > c->job->max_output) {
 		buf_consume(&c->b, c->b.n - c->job->max_output);
@@ -75,14 +75,14 @@ static str capture_result(struct capture *c)
 	return buf_str(&c->b);
 }
 
-static void capture_close(struct capture *c)
+static void capture_close(struct job_capture *c)
 {
 	c->io = loop_source_free(c->io);
 	fd_closep(&c->fd);
 }
 
 /* One piece; false when there is nothing more now. */
-static bool capture_read(struct capture *c)
+static bool capture_read(struct job_capture *c)
 {
 	char piece[PIECE];
 	ssize_t n;
@@ -101,7 +101,7 @@ static bool capture_read(struct capture *c)
 	return false;
 }
 
-static void capture_drain(struct capture *c)
+static void capture_drain(struct job_capture *c)
 {
 	for (int i = 0; i < DRAIN_BYTES / PIECE && capture_read(c); i++) {
 	}
@@ -146,7 +146,7 @@ static void job_release(struct job *j)
 	proc_done(&j->proc);
 }
 
-static void job_free(struct job *j)
+static void job_job_free(struct job *j)
 {
 	job_release(j);
 	buf_done(&j->out.b);
@@ -170,12 +170,12 @@ static void job_report(struct job *j)
 	r.err_cut = j->err.cut;
 	j->reported = true;
 	j->done(j->user, &r);
-	job_free(j);
+	job_job_free(j);
 }
 
-static void on_output(void *user, int fd _unused_, unsigned events _unused_)
+static void job_on_output(void *user, int fd _unused_, unsigned events _unused_)
 {
-	struct capture *c = user;
+	struct job_capture *c = user;
 	struct job *j = c->job;
 
 	capture_read(c);
@@ -209,7 +209,7 @@ static void job_end(struct job *j)
 }
 
 /* The timeout, then the grace after SIGTERM, or the end of the wait for others' output. */
-static void on_timer(void *user)
+static void job_on_timer(void *user)
 {
 	struct job *j = user;
 
@@ -237,7 +237,7 @@ void job_abandon(struct job *j)
 	signal_group(j, SIGKILL);
 	if (proc_ended(&j->proc, ABANDON_MS))
 		(void)proc_reap(&j->proc, &ignored, NULL);
-	job_free(j);
+	job_job_free(j);
 }
 
 /* ---- starting ---- */
@@ -276,11 +276,11 @@ static int pipes_make(struct pipes *p, bool input)
 	return r;
 }
 
-static void capture_start(struct capture *c, struct job *j, int fd)
+static void capture_start(struct job_capture *c, struct job *j, int fd)
 {
 	c->job = j;
 	c->fd = fd;
-	c->io = loop_io(j->loop, fd, LOOP_READ, on_output, c);
+	c->io = loop_io(j->loop, fd, LOOP_READ, job_on_output, c);
 }
 
 static struct job *job_new(struct loop *l, const struct job_spec *spec, struct pipes *p,
@@ -300,7 +300,7 @@ static struct job *job_new(struct loop *l, const struct job_spec *spec, struct p
 		j->in_io = loop_io(l, j->in_fd, LOOP_WRITE, on_input, j);
 	}
 	j->exit_src = loop_pidfd(l, proc.pidfd, on_exit_seen, j);
-	j->timer = loop_timer(l, on_timer, j);
+	j->timer = loop_timer(l, job_on_timer, j);
 	if (spec->timeout_ms > 0)
 		loop_timer_in(j->timer, spec->timeout_ms);
 	return j;

@@ -114,7 +114,7 @@ static const char *at(struct arena *a, const char *dir, const char *name)
 }
 
 /* Written in one call and never made: where the file is missing, the kernel does not offer it. */
-static int put(const char *dir, const char *name, const char *text)
+static int cgroup_put(const char *dir, const char *name, const char *text)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -175,13 +175,13 @@ int cgroup_enable(const char *dir, const char *controller, struct ov_err *err)
 	if (!cgroup_offers(dir, controller))
 		return ov_fail(err, OV_EUNAVAILABLE, "the controller \"%s\" is not available in %s",
 				controller, dir);
-	r = put(dir, "cgroup.subtree_control", line);
+	r = cgroup_put(dir, "cgroup.subtree_control", line);
 	if (r == -EBUSY) {
 		self = at(&a, dir, CGROUP_SELF);
 		if (mkdir(self, 0700) == 0 || errno == EEXIST)
-			r = put(self, "cgroup.procs", "0");
+			r = cgroup_put(self, "cgroup.procs", "0");
 		if (r == 0)
-			r = put(dir, "cgroup.subtree_control", line);
+			r = cgroup_put(dir, "cgroup.subtree_control", line);
 	}
 	if (r == -EBUSY)
 		return ov_fail(err, OV_EUNAVAILABLE,
@@ -267,7 +267,7 @@ int cgroup_end(const char *dir, size_t *ret_killed, struct ov_err *err)
 		return ov_fail(err, OV_EINVALID, "%s is not a control group", dir);
 	events = open(at(&a, dir, "cgroup.events"), O_RDONLY | O_CLOEXEC);
 	killed = count_procs(dir);
-	r = put(dir, "cgroup.kill", "1");
+	r = cgroup_put(dir, "cgroup.kill", "1");
 	if (events < 0 || r < 0)
 		return ov_fail_errno(err, r < 0 ? -r : errno, "ending the group %s", dir);
 	if (!wait_empty(events))

@@ -61,7 +61,7 @@ static bool is_root(int pid, const int *roots, size_t n, size_t *ret)
  * One walk up. False: somebody on the way has ended meanwhile. A process whose parent ends gets another
  * one, so a chain that is found unchanged from below was true all the time.
  */
-static bool walk(int pid, const int *roots, size_t n, size_t *ret_root, bool *ret_found)
+static bool peer_walk(int pid, const int *roots, size_t n, size_t *ret_root, bool *ret_found)
 {
 	int chain[GENERATIONS], depth = 0;
 
@@ -86,7 +86,7 @@ enum peer_kin peer_descends(const struct proc *p, const int *roots, size_t n, si
 {
 	for (int i = 0; i < TRIES; i++) {
 		bool found;
-		bool whole = walk(p->pid, roots, n, ret_root, &found);
+		bool whole = peer_walk(p->pid, roots, n, ret_root, &found);
 
 		/* Alive afterwards, so all of it was about the process behind the pidfd. */
 		if (p->pidfd < 0 || proc_ended(p, 0))

@@ -15,7 +15,7 @@
 #include "sys/file/file.h"
 #include "sys/host/clock.h"
 
-struct entry {
+struct usage_entry {
 	int pid, parent;
 	uint64_t start, cpu_ticks;
 	uint64_t own_ticks; /* without those of children that were waited for */
@@ -23,13 +23,13 @@ struct entry {
 
 struct proc_table {
 	uint64_t at_us, ticks_per_second;
-	VEC(struct entry) all; /* by parent */
+	VEC(struct usage_entry) all; /* by parent */
 };
 
 /* Of /proc/PID/stat, counted from the state, which is field 3. */
 enum { F_PARENT = 1, F_UTIME = 11, F_STIME = 12, F_CSTIME = 14, F_START = 19, F_COUNT };
 
-static bool read_text(const char *path, char *ret, size_t size)
+static bool proc_usage_read_text(const char *path, char *ret, size_t size)
 {
 	_cleanup_(fd_closep)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -41,7 +41,7 @@ static bool read_text(const char *path, char *ret, size_t size)
 	return true;
 }
 
-static bool read_entry(int pid, struct entry *ret)
+static bool read_entry(int pid, struct usage_entry *ret)
 {
 	uint64_t fields[F_COUNT] = { 0 };
 	char path[40], text[1024];
@@ -49,7 +49,7 @@ static bool read_entry(int pid, struct entry *ret)
 	str rest, part;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (!read_text(path, text, sizeof(text)))
+	if (!proc_usage_read_text(path, text, sizeof(text)))
 		return false;
 	p = strrchr(text, ')'); /* the name before it may contain anything */
 	if (!p || p[1] != ' ')
@@ -61,7 +61,7 @@ static bool read_entry(int pid, struct entry *ret)
 		/* The state is a letter, and some fields may be negative: those stay 0. */
 		str_to_u64(part, &fields[i]);
 	}
-	*ret = (struct entry){ .pid = pid,
+	*ret = (struct usage_entry){ .pid = pid,
 		.parent = (int)fields[F_PARENT],
 		.start = fields[F_START] };
 	for (size_t i = F_UTIME; i <= F_CSTIME; i++)
@@ -72,7 +72,7 @@ static bool read_entry(int pid, struct entry *ret)
 
 static int by_parent(const void *a, const void *b)
 {
-	const struct entry *x = a, *y = b;
+	const struct usage_entry *x = a, *y = b;
 
 	return (x->parent > y->parent) - (x->parent < y->parent);
 }
@@ -85,7 +85,7 @@ int proc_table_new(struct proc_table **ret, struct ov_err *err)
 int proc_table_new_max(size_t max, struct proc_table **ret, struct ov_err *err)
 {
 	struct proc_table *t;
-	struct entry one;
+	struct usage_entry one;
 	DIR *d = opendir("/proc");
 
 	if (!d)
@@ -145,7 +145,7 @@ static void add_io(struct proc_usage *u, int pid, bool young)
 
 	snprintf(path, sizeof(path), "/proc/%d/io", pid);
 	errno = 0;
-	if (!read_text(path, text, sizeof(text))) {
+	if (!proc_usage_read_text(path, text, sizeof(text))) {
 		/* One that is gone was counted with its parent, or will be. */
 		u->io_incomplete |= errno == EACCES || errno == EPERM;
 		return;
@@ -159,7 +159,7 @@ static void add_io(struct proc_usage *u, int pid, bool young)
 		}
 }
 
-static const struct entry *find_entry(const struct proc_table *t, int pid, uint64_t start)
+static const struct usage_entry *find_entry(const struct proc_table *t, int pid, uint64_t start)
 {
 	for (size_t i = 0; i < t->all.n; i++)
 		if (t->all.p[i].pid == pid && t->all.p[i].start == start)
@@ -172,9 +172,9 @@ int proc_table_usage(const struct proc_table *t, const struct proc *root, uint64
 {
 	uint64_t start = proc_start_time(root->pid), ticks = 0, own = 0;
 	uint64_t since = since_boot_us ? since_boot_us * t->ticks_per_second / 1000000 : UINT64_MAX;
-	const struct entry *e = find_entry(t, root->pid, start);
+	const struct usage_entry *e = find_entry(t, root->pid, start);
 	struct proc_usage u = { .at_us = t->at_us };
-	VEC(const struct entry *) tree = { 0 };
+	VEC(const struct usage_entry *) tree = { 0 };
 
 	/* Alive after its start time was read, so that was the start of the process behind the pidfd. */
 	if (start == 0 || !e || proc_ended(root, 0))

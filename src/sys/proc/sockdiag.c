@@ -26,7 +26,7 @@ static uint32_t interface_of(const struct sockaddr_in *local)
 	return ntohl(local->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET ? LOOPBACK : 0;
 }
 
-static int ask(int fd, const struct sockaddr_in *local, const struct sockaddr_in *remote)
+static int sockdiag_ask(int fd, const struct sockaddr_in *local, const struct sockaddr_in *remote)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 	struct question q = {
@@ -93,7 +93,7 @@ int sockdiag_tcp(const struct sockaddr_in *local, const struct sockaddr_in *remo
 	ssize_t n;
 
 	/* The kernel answers while the question is being sent. */
-	if (fd < 0 || ask(fd, local, remote) < 0)
+	if (fd < 0 || sockdiag_ask(fd, local, remote) < 0)
 		return ov_fail(err, OV_EUNAVAILABLE, "sock_diag: %s", strerror(errno));
 	n = recv(fd, &in, sizeof(in), MSG_DONTWAIT);
 	if (n < 0)

@@ -102,7 +102,7 @@ struct group_of {
 	bool own;
 };
 
-static struct group_of group_of(struct look *k, int pid)
+static struct group_of sockowner_group_of(struct look *k, int pid)
 {
 	const char *file = arena_printf(&k->arena, "/proc/%d/cgroup", pid).p, *dir, *name;
 	str mounts, text;
@@ -131,7 +131,7 @@ enum inside { INSIDE_NO, INSIDE_YES, INSIDE_UNKNOWN };
  */
 static enum inside made_inside(struct look *k, int pid)
 {
-	struct group_of g = k->made_in ? group_of(k, pid) : (struct group_of){ 0 };
+	struct group_of g = k->made_in ? sockowner_group_of(k, pid) : (struct group_of){ 0 };
 
 	if (!g.id)
 		return INSIDE_UNKNOWN;
@@ -251,8 +251,8 @@ static int by_descriptors(struct look *k, struct sock_tree *trees, size_t n, enu
 /* ---- both ---- */
 
 /* Asked before and after: who holds it may have ended in between, and then nothing was found for that. */
-static int ask(struct look *k, const struct sockaddr_in *client, const struct sockaddr_in *server,
-		struct sockdiag *ret, struct ov_err *err)
+static int sockowner_ask(struct look *k, const struct sockaddr_in *client,
+		const struct sockaddr_in *server, struct sockdiag *ret, struct ov_err *err)
 {
 	int r = sockdiag_tcp(client, server, ret, err);
 
@@ -262,12 +262,12 @@ static int ask(struct look *k, const struct sockaddr_in *client, const struct so
 	return r == OV_ENOTFOUND ? 0 : r;
 }
 
-static int find(struct look *k, const struct sockaddr_in *client, const struct sockaddr_in *server,
-		struct sock_tree *trees, size_t n, enum sock_found *ret, size_t *ret_tree,
-		struct ov_err *err)
+static int proc_sockowner_find(struct look *k, const struct sockaddr_in *client,
+		const struct sockaddr_in *server, struct sock_tree *trees, size_t n,
+		enum sock_found *ret, size_t *ret_tree, struct ov_err *err)
 {
 	struct sockdiag s;
-	int r = ask(k, client, server, &s, err), rounds = ROUNDS;
+	int r = sockowner_ask(k, client, server, &s, err), rounds = ROUNDS;
 
 	*ret = SOCK_NONE;
 	k->made_in = s.cgroup;
@@ -285,7 +285,7 @@ static int find(struct look *k, const struct sockaddr_in *client, const struct s
 	for (int i = 0; r == 0 && s.inode && *ret == SOCK_NONE && i < rounds; i++) {
 		r = by_descriptors(k, trees, n, ret, ret_tree, err);
 		if (r == 0 && *ret == SOCK_NONE)
-			r = ask(k, client, server, &s, err);
+			r = sockowner_ask(k, client, server, &s, err);
 		if (!k->vanished)
 			break;
 	}
@@ -299,7 +299,7 @@ int sockowner_find(const struct sockaddr_in *client, const struct sockaddr_in *s
 		struct ov_err *err)
 {
 	struct look k = { .arena = ARENA_INIT, .left = SOCKOWNER_DESCRIPTORS };
-	int r = find(&k, client, server, trees, n, ret, ret_tree, err);
+	int r = proc_sockowner_find(&k, client, server, trees, n, ret, ret_tree, err);
 
 	vec_done(&k.members);
 	arena_done(&k.arena);

@@ -34,7 +34,7 @@ static bool is_ours(const char *entry)
 	return false;
 }
 
-const char *const *daemon_env(struct arena *a, const char *dir)
+const char *const *watched_env(struct arena *a, const char *dir)
 {
 	size_t n = 0, k = 0;
 	const char **env;
@@ -62,7 +62,8 @@ static int open_log(const char *dir)
 	return file_open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 }
 
-int daemon_start(struct daemon *d, const struct spec *s, const char *const *env, struct ov_err *err)
+int watched_start(struct watched_daemon *d, const struct spec *s, const char *const *env,
+		struct ov_err *err)
 {
 	const char *const argv[] = { "/bin/sh", "-c", s->start_command, NULL };
 	_cleanup_(fd_closep)
@@ -83,7 +84,7 @@ int daemon_start(struct daemon *d, const struct spec *s, const char *const *env,
 
 /* ---- who is registered ---- */
 
-bool daemon_registered(struct arena *a, const char *dir, struct identity *ret)
+bool watched_registered(struct arena *a, const char *dir, struct identity *ret)
 {
 	value *v;
 	str text;
@@ -125,12 +126,12 @@ static bool holds_store(int pid, const char *dir)
 	return found;
 }
 
-int daemon_find(struct arena *a, const char *dir, struct identity *ret, struct ov_err *err)
+int watched_find(struct arena *a, const char *dir, struct identity *ret, struct ov_err *err)
 {
 	char boot[37];
 	struct identity id;
 
-	if (!daemon_registered(a, dir, &id))
+	if (!watched_registered(a, dir, &id))
 		return ov_fail(err, OV_ENOTFOUND, "no daemon is registered");
 	proc_boot_id(boot);
 	if (strcmp(boot, id.boot_id) != 0)
@@ -147,7 +148,7 @@ int daemon_find(struct arena *a, const char *dir, struct identity *ret, struct o
 	return 0;
 }
 
-int daemon_take(struct daemon *d, const struct identity *id, struct ov_err *err)
+int watched_take(struct watched_daemon *d, const struct identity *id, struct ov_err *err)
 {
 	struct proc p = { .pidfd = -1 };
 	int r = 0;
@@ -165,22 +166,22 @@ int daemon_take(struct daemon *d, const struct identity *id, struct ov_err *err)
 
 /* ---- its end ---- */
 
-static const struct proc *target(const struct daemon *d)
+static const struct proc *target(const struct watched_daemon *d)
 {
 	return d->proc.pidfd >= 0 ? &d->proc : &d->command;
 }
 
-bool daemon_exists(const struct daemon *d)
+bool watched_exists(const struct watched_daemon *d)
 {
 	return target(d)->pidfd >= 0;
 }
 
-bool daemon_ended(const struct daemon *d)
+bool watched_ended(const struct watched_daemon *d)
 {
 	return target(d)->pidfd >= 0 && proc_ended(target(d), 0);
 }
 
-struct proc_exit daemon_how(struct daemon *d)
+struct proc_exit watched_how(struct watched_daemon *d)
 {
 	struct proc_exit how = { .code = -1 };
 	siginfo_t si = { 0 };
@@ -198,7 +199,7 @@ struct proc_exit daemon_how(struct daemon *d)
 	return how;
 }
 
-static int signal_all(const struct daemon *d, int signo, struct ov_err *err)
+static int signal_all(const struct watched_daemon *d, int signo, struct ov_err *err)
 {
 	if (d->registered)
 		return proc_signal(target(d), signo, err);
@@ -209,7 +210,7 @@ static int signal_all(const struct daemon *d, int signo, struct ov_err *err)
 	return 0;
 }
 
-int daemon_terminate(const struct daemon *d, struct ov_err *err)
+int watched_terminate(const struct watched_daemon *d, struct ov_err *err)
 {
 	int r = signal_all(d, SIGTERM, err);
 
@@ -218,12 +219,12 @@ int daemon_terminate(const struct daemon *d, struct ov_err *err)
 	return r;
 }
 
-int daemon_kill(const struct daemon *d, struct ov_err *err)
+int watched_kill(const struct watched_daemon *d, struct ov_err *err)
 {
 	return signal_all(d, SIGKILL, err);
 }
 
-void daemon_settle(struct daemon *d)
+void watched_settle(struct watched_daemon *d)
 {
 	struct proc_exit how;
 
@@ -232,10 +233,10 @@ void daemon_settle(struct daemon *d)
 		(void)proc_ended(&d->command, 1000);
 		(void)proc_reap(&d->command, &how, NULL);
 	}
-	daemon_done(d);
+	watched_done(d);
 }
 
-void daemon_done(struct daemon *d)
+void watched_done(struct watched_daemon *d)
 {
 	proc_done(&d->command);
 	proc_done(&d->proc);

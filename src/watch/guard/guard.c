@@ -8,14 +8,14 @@
 #include "sys/host/clock.h"
 #include "watch/guard/guard_impl.h"
 
-static const char *instance_of(const struct watch *w)
+static const char *instance_of(const struct guard *w)
 {
 	return w->daemon.registered ? w->daemon.id.instance : "";
 }
 
 /* ---- failures ---- */
 
-static void forget_failure(struct watch *w)
+static void forget_failure(struct guard *w)
 {
 	w->failure = FAILURE_NONE;
 	w->failure_text[0] = '\0';
@@ -27,7 +27,7 @@ static void forget_failure(struct watch *w)
 }
 
 /* The first one counts: what follows from it is not another. */
-static void note_failure(struct watch *w, enum failure f, const char *text)
+static void note_failure(struct guard *w, enum failure f, const char *text)
 {
 	if (w->failure != FAILURE_NONE)
 		return;
@@ -36,44 +36,45 @@ static void note_failure(struct watch *w, enum failure f, const char *text)
 	if (!w->daemon.registered)
 		return;
 	w->failed = w->daemon.id;
-	w->healthy_ms = vitals_healthy_ms(&w->vitals, f, mono_ms(), w->spec.heartbeat_timeout);
+	w->healthy_ms = vitals_healthy_ms(&w->vitals, f, watch_mono_ms(),
+			w->spec.heartbeat_timeout);
 }
 
-static void tell_failure(struct watch *w)
+static void tell_failure(struct guard *w)
 {
 	if (w->failure == FAILURE_NONE || w->failure_told)
 		return;
 	w->failure_told = true;
-	report_act(&w->report, ACT_FAILED, w->failure, w->failed.instance, TONE_BAD,
+	watch_report_act(&w->report, ACT_FAILED, w->failure, w->failed.instance, TONE_BAD,
 			"The daemon failed: %s", w->failure_text);
 }
 
 /* ---- finding and starting ---- */
 
-static bool find(struct watch *w)
+static bool guard_find(struct guard *w)
 {
-	return daemon_find(&w->scratch, w->spec.dir, &w->found, NULL) == 0;
+	return watched_find(&w->scratch, w->spec.dir, &w->found, NULL) == 0;
 }
 
-void guard_look(struct watch *w)
+void guard_look(struct guard *w)
 {
 	struct ov_err err = { 0 };
 
 	if (vitals_watch(&w->vitals, &err) < 0)
-		report_say(&w->report, TONE_WARN,
+		watch_report_say(&w->report, TONE_WARN,
 				"Cannot be told of changes: %s; it looks again "
 				"and again",
 				err.msg);
 	if (mend_underway(w))
 		watch_post(w, WE_UNDERWAY);
 	else
-		watch_post(w, find(w) ? WE_FOUND : WE_ABSENT);
+		watch_post(w, guard_find(w) ? WE_FOUND : WE_ABSENT);
 }
 
 /* From here on its signs of life are read. */
-static void begin(struct watch *w)
+static void guard_begin(struct guard *w)
 {
-	int64_t now = mono_ms();
+	int64_t now = watch_mono_ms();
 
 	vitals_begin(&w->vitals, w->daemon.id.instance, now);
 	if (w->known.instance[0] && identity_eq(&w->known, &w->daemon.id) && w->known_ms > 0 &&
@@ -87,96 +88,96 @@ static void begin(struct watch *w)
 }
 
 /* It may have ended between the look and now. */
-static bool take(struct watch *w)
+static bool guard_take(struct guard *w)
 {
 	struct ov_err err = { 0 };
 
-	if (daemon_take(&w->daemon, &w->found, &err) == 0)
+	if (watched_take(&w->daemon, &w->found, &err) == 0)
 		return true;
 	note_failure(w, FAILURE_DIED, err.msg);
 	watch_post(w, WE_DIED);
 	return false;
 }
 
-void guard_adopt(struct watch *w)
+void guard_adopt(struct guard *w)
 {
 	forget_failure(w);
-	if (!take(w))
+	if (!guard_take(w))
 		return;
-	report_act(&w->report, ACT_ADOPTED, FAILURE_NONE, instance_of(w), TONE_GOOD,
+	watch_report_act(&w->report, ACT_ADOPTED, FAILURE_NONE, instance_of(w), TONE_GOOD,
 			"Watching the daemon that runs (pid %d)", w->daemon.id.pid);
-	begin(w);
+	guard_begin(w);
 }
 
-void guard_register(struct watch *w)
+void guard_register(struct guard *w)
 {
-	if (take(w))
-		begin(w);
+	if (guard_take(w))
+		guard_begin(w);
 }
 
-void guard_start(struct watch *w)
+void guard_start(struct guard *w)
 {
 	struct ov_err err = { 0 };
 
 	forget_failure(w);
-	vitals_begin(&w->vitals, "", mono_ms());
-	if (daemon_start(&w->daemon, &w->spec, w->env, &err) < 0) {
+	vitals_begin(&w->vitals, "", watch_mono_ms());
+	if (watched_start(&w->daemon, &w->spec, w->env, &err) < 0) {
 		note_failure(w, FAILURE_DIED, err.msg);
 		watch_post(w, WE_DIED);
 		return;
 	}
-	report_act(&w->report, ACT_STARTED, FAILURE_NONE, "", TONE_GOOD, "%s the daemon",
+	watch_report_act(&w->report, ACT_STARTED, FAILURE_NONE, "", TONE_GOOD, "%s the daemon",
 			w->restarted ? "Restarting" : "Starting");
-	w->due_ms = mono_ms() + w->spec.registration_timeout;
+	w->due_ms = watch_mono_ms() + w->spec.registration_timeout;
 }
 
 /* ---- checking ---- */
 
-static void fail(struct watch *w, enum failure f, const char *text)
+static void guard_fail(struct guard *w, enum failure f, const char *text)
 {
 	note_failure(w, f, text);
 	watch_post(w, WE_FAILED);
 }
 
 /* Another one in its place; a file that is gone or cannot be read says nothing. */
-static bool check_identity(struct watch *w)
+static bool check_identity(struct guard *w)
 {
 	struct identity id;
 	char text[VITAL_TEXT];
 
-	if (daemon_ended(&w->daemon) || !daemon_registered(&w->scratch, w->spec.dir, &id) ||
+	if (watched_ended(&w->daemon) || !watched_registered(&w->scratch, w->spec.dir, &id) ||
 			identity_eq(&id, &w->daemon.id))
 		return true;
 	snprintf(text, sizeof(text),
 			"pid %d (instance %s) is registered in the place of pid %d (instance %s)",
 			id.pid, id.instance, w->daemon.id.pid, w->daemon.id.instance);
-	fail(w, FAILURE_IDENTITY, text);
+	guard_fail(w, FAILURE_IDENTITY, text);
 	return false;
 }
 
-static void check_health(struct watch *w)
+static void check_health(struct guard *w)
 {
 	struct vitals *v = &w->vitals;
 
 	vitals_read_health(v);
 	if (v->failed) {
-		fail(w, FAILURE_HEALTH, v->text);
+		guard_fail(w, FAILURE_HEALTH, v->text);
 		return;
 	}
 	if (v->degraded && !w->told_degraded)
-		report_act(&w->report, ACT_DEGRADED, FAILURE_NONE, instance_of(w), TONE_WARN,
+		watch_report_act(&w->report, ACT_DEGRADED, FAILURE_NONE, instance_of(w), TONE_WARN,
 				"The daemon cannot do all of its work: %s", v->text);
 	if (!v->degraded && w->told_degraded)
-		report_say(&w->report, TONE_GOOD, "The daemon can do all of its work again");
+		watch_report_say(&w->report, TONE_GOOD, "The daemon can do all of its work again");
 	w->told_degraded = v->degraded;
 }
 
-void guard_heard(struct watch *w, struct vitals_news news)
+void guard_heard(struct guard *w, struct vitals_news news)
 {
 	switch (w->state) {
 	case WS_STARTING:
 	case WS_WAITING:
-		if (news.registration && find(w))
+		if (news.registration && guard_find(w))
 			watch_post(w, WE_FOUND);
 		break;
 	case WS_RUNNING:
@@ -189,9 +190,9 @@ void guard_heard(struct watch *w, struct vitals_news news)
 	}
 }
 
-void guard_check(struct watch *w)
+void guard_check(struct guard *w)
 {
-	int64_t now = mono_ms(), late = now - w->due_ms;
+	int64_t now = watch_mono_ms(), late = now - w->due_ms;
 	struct vitals *v = &w->vitals;
 	char text[VITAL_TEXT];
 	enum failure f;
@@ -202,11 +203,11 @@ void guard_check(struct watch *w)
 			sizeof(text));
 	if (v->beats && !w->told_healthy) {
 		w->told_healthy = true;
-		report_act(&w->report, ACT_HEALTHY, FAILURE_NONE, instance_of(w), TONE_GOOD,
+		watch_report_act(&w->report, ACT_HEALTHY, FAILURE_NONE, instance_of(w), TONE_GOOD,
 				"The daemon is up and its heart beats (pid %d)", w->daemon.id.pid);
 	}
 	w->due_ms = vitals_due_ms(v, now, w->spec.heartbeat_timeout, w->spec.stall_timeout);
-	(void)report_flush(&w->report);
+	(void)watch_report_flush(&w->report);
 	/* A heart beats for whom watch.json names: without it, silence says nothing. */
 	if (f == FAILURE_HEARTBEAT && !saved_stands(w)) {
 		v->beat_ms = now;
@@ -214,14 +215,14 @@ void guard_check(struct watch *w)
 		f = FAILURE_NONE;
 	}
 	if (f != FAILURE_NONE)
-		fail(w, f, text);
+		guard_fail(w, f, text);
 	else if (check_identity(w))
 		check_health(w);
 }
 
 /* ---- its end ---- */
 
-static void describe_end(const struct watch *w, struct proc_exit how, char *ret, size_t size)
+static void describe_end(const struct guard *w, struct proc_exit how, char *ret, size_t size)
 {
 	const char *before = w->daemon.registered ? "" : " before it registered";
 	int status = how.code >= 0 ? how.code : w->vitals.stopped;
@@ -239,23 +240,23 @@ static void describe_end(const struct watch *w, struct proc_exit how, char *ret,
 }
 
 /* Somebody else was quicker, and has not come as far as to register: it has the rest of the time. */
-static void await_other(struct watch *w)
+static void await_other(struct guard *w)
 {
-	daemon_settle(&w->daemon);
-	report_say(&w->report, TONE_PLAIN,
+	watched_settle(&w->daemon);
+	watch_report_say(&w->report, TONE_PLAIN,
 			"Another daemon has the store: waiting for it to register");
 }
 
-void guard_ended(struct watch *w)
+void guard_ended(struct guard *w)
 {
 	struct vitals *v = &w->vitals;
 	char text[VITAL_TEXT];
 	struct proc_exit how;
 
-	how = daemon_how(&w->daemon);
+	how = watched_how(&w->daemon);
 	if (w->state == WS_STARTING && !w->daemon.registered) {
 		/* A start command that leaves a daemon behind has done its work. */
-		if (find(w)) {
+		if (guard_find(w)) {
 			watch_post(w, WE_FOUND);
 			return;
 		}
@@ -279,79 +280,79 @@ void guard_ended(struct watch *w)
 	watch_post(w, WE_DIED);
 }
 
-void guard_terminate(struct watch *w)
+void guard_terminate(struct guard *w)
 {
 	struct ov_err err = { 0 };
 
 	tell_failure(w);
 	if (w->asked)
-		report_say(&w->report, TONE_PLAIN,
+		watch_report_say(&w->report, TONE_PLAIN,
 				"Asked to end: the daemon ends first (once more: at once)");
-	if (!daemon_exists(&w->daemon)) {
+	if (!watched_exists(&w->daemon)) {
 		watch_post(w, WE_DIED);
 		return;
 	}
-	if (daemon_terminate(&w->daemon, &err) < 0 && err.code != OV_ENOTFOUND)
-		report_say(&w->report, TONE_WARN, "%s", err.msg);
-	w->asked_ms = mono_ms();
+	if (watched_terminate(&w->daemon, &err) < 0 && err.code != OV_ENOTFOUND)
+		watch_report_say(&w->report, TONE_WARN, "%s", err.msg);
+	w->asked_ms = watch_mono_ms();
 	w->due_ms = w->asked_ms + w->spec.grace;
 }
 
-void guard_overdue(struct watch *w)
+void guard_overdue(struct guard *w)
 {
 	char text[VITAL_TEXT];
 
 	snprintf(text, sizeof(text), "%s, but has not registered within %s",
-			daemon_exists(&w->daemon) ? "it was started" : "another one has the store",
+			watched_exists(&w->daemon) ? "it was started" : "another one has the store",
 			duration_format(&w->scratch, w->spec.registration_timeout).p);
 	note_failure(w, FAILURE_UNREGISTERED, text);
 	guard_terminate(w);
 }
 
-void guard_kill(struct watch *w)
+void guard_kill(struct guard *w)
 {
 	struct ov_err err = { 0 };
 
-	report_say(&w->report, TONE_WARN, "The daemon did not end within %s; killing it",
+	watch_report_say(&w->report, TONE_WARN, "The daemon did not end within %s; killing it",
 			duration_format(&w->scratch, w->spec.grace).p);
-	if (daemon_kill(&w->daemon, &err) < 0 && err.code != OV_ENOTFOUND)
-		report_say(&w->report, TONE_WARN, "%s", err.msg);
+	if (watched_kill(&w->daemon, &err) < 0 && err.code != OV_ENOTFOUND)
+		watch_report_say(&w->report, TONE_WARN, "%s", err.msg);
 	w->killed = true;
-	w->due_ms = mono_ms() + WATCH_KILL_MS;
+	w->due_ms = watch_mono_ms() + WATCH_KILL_MS;
 }
 
 /* ---- what follows ---- */
 
-void guard_wait(struct watch *w)
+void guard_wait(struct guard *w)
 {
-	report_act(&w->report, ACT_WAITING, FAILURE_NONE, instance_of(w), TONE_PLAIN,
+	watch_report_act(&w->report, ACT_WAITING, FAILURE_NONE, instance_of(w), TONE_PLAIN,
 			"The daemon was stopped by request; waiting for the next one (overseer "
 			"up)");
-	daemon_settle(&w->daemon);
+	watched_settle(&w->daemon);
 	forget_failure(w);
-	if (find(w))
+	if (guard_find(w))
 		watch_post(w, WE_FOUND);
 }
 
-static void give_up(struct watch *w, enum watch_exit status, const char *reason)
+static void guard_give_up(struct guard *w, enum watch_exit status, const char *reason)
 {
 	w->exit_status = status;
 	snprintf(w->reason, sizeof(w->reason), "%s", reason);
 	watch_post(w, WE_GIVE_UP);
 }
 
-void guard_judge(struct watch *w)
+void guard_judge(struct guard *w)
 {
-	int64_t now = mono_ms();
+	int64_t now = watch_mono_ms();
 	char reason[WATCH_REASON];
 
 	tell_failure(w);
 	if (w->asked_ms >= 0)
-		report_act(&w->report, ACT_TERMINATED, w->failure, w->failed.instance, TONE_PLAIN,
-				"Ended the daemon by %s, after %s",
+		watch_report_act(&w->report, ACT_TERMINATED, w->failure, w->failed.instance,
+				TONE_PLAIN, "Ended the daemon by %s, after %s",
 				w->killed ? "SIGKILL" : "SIGTERM",
 				duration_format_short(&w->scratch, now - w->asked_ms).p);
-	daemon_settle(&w->daemon);
+	watched_settle(&w->daemon);
 	w->restarted = true;
 	switch (judge_failure(&w->judge, w->failure, w->healthy_ms, now)) {
 	case VERDICT_START: watch_post(w, WE_START); return;
@@ -364,14 +365,14 @@ void guard_judge(struct watch *w)
 				w->judge.can_mend ? "a remediation" : "it was started again",
 				duration_format(&w->scratch, w->spec.restart_cooldown).p,
 				w->failure_text);
-		give_up(w, WATCH_SPIRAL, reason);
+		guard_give_up(w, WATCH_SPIRAL, reason);
 		return;
 	case VERDICT_TOO_MANY:
 		snprintf(reason, sizeof(reason),
 				"the daemon was started again %zu times in 24 hours "
 				"(watch.max_restarts), and failed: %s",
 				w->judge.restarts_n, w->failure_text);
-		give_up(w, WATCH_TOO_MANY, reason);
+		guard_give_up(w, WATCH_TOO_MANY, reason);
 		return;
 	}
 }

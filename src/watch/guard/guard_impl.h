@@ -34,7 +34,7 @@ struct mending {
 	bool overdue; /* it took too long */
 };
 
-struct watch {
+struct guard {
 	struct spec spec;
 	const char *const *env; /* of the start command */
 	struct arena arena;     /* what lives as long as we do */
@@ -54,7 +54,7 @@ struct watch {
 	bool unsaved, save_failed;
 	int64_t saved_n; /* the newest act in watch.json */
 
-	struct daemon daemon;
+	struct watched_daemon daemon;
 	ov_time daemon_since;
 	struct identity found; /* by whoever said WE_FOUND */
 	struct identity known; /* of an earlier watchdog; empty instance: none */
@@ -73,47 +73,47 @@ struct watch {
 
 	struct judge judge;
 	struct mending mending;
-	struct report report;
+	struct watch_report report;
 };
 
-int64_t mono_ms(void);
+int64_t watch_mono_ms(void);
 /* To be handled after what is being handled now. */
-void watch_post(struct watch *w, enum watch_event e);
+void watch_post(struct guard *w, enum watch_event e);
 /* Handles it now, and whatever that leads to. */
-void watch_handle(struct watch *w, enum watch_event e);
+void watch_handle(struct guard *w, enum watch_event e);
 
 /* loop.c: one turn. */
-int loop_open(struct watch *w, struct ov_err *err);
-void loop_turn(struct watch *w);
+int loop_open(struct guard *w, struct ov_err *err);
+void loop_turn(struct guard *w);
 
 /* guard.c: the actions about the daemon. */
-void guard_look(struct watch *w);
-void guard_adopt(struct watch *w);
-void guard_start(struct watch *w);
-void guard_register(struct watch *w);
-void guard_check(struct watch *w);
-void guard_overdue(struct watch *w);
-void guard_terminate(struct watch *w);
-void guard_kill(struct watch *w);
-void guard_judge(struct watch *w);
-void guard_wait(struct watch *w);
+void guard_look(struct guard *w);
+void guard_adopt(struct guard *w);
+void guard_start(struct guard *w);
+void guard_register(struct guard *w);
+void guard_check(struct guard *w);
+void guard_overdue(struct guard *w);
+void guard_terminate(struct guard *w);
+void guard_kill(struct guard *w);
+void guard_judge(struct guard *w);
+void guard_wait(struct guard *w);
 /* Something came to its ears: a registration, lines of health. */
-void guard_heard(struct watch *w, struct vitals_news news);
+void guard_heard(struct guard *w, struct vitals_news news);
 /* The daemon, or the command that was to start it, has ended. */
-void guard_ended(struct watch *w);
+void guard_ended(struct guard *w);
 
 /* mend.c: those about remediations. */
-bool mend_underway(struct watch *w);
-void mend_start(struct watch *w);
-void mend_resume(struct watch *w);
-void mend_end(struct watch *w);
-void mend_kill(struct watch *w);
-void mend_conclude(struct watch *w);
-void mend_over(struct watch *w); /* tells how it ended, and forgets it */
+bool mend_underway(struct guard *w);
+void mend_start(struct guard *w);
+void mend_resume(struct guard *w);
+void mend_end(struct guard *w);
+void mend_kill(struct guard *w);
+void mend_conclude(struct guard *w);
+void mend_over(struct guard *w); /* tells how it ended, and forgets it */
 
 /* saved.c: watch.json. */
-void saved_write(struct watch *w);
+void saved_write(struct guard *w);
 /* Does the file name us? It may have been removed. */
-bool saved_stands(struct watch *w);
+bool saved_stands(struct guard *w);
 /* What a watchdog before us left: history, daemon, remediation. Returns the number of its last act. */
-int64_t saved_read(struct watch *w);
+int64_t saved_read(struct guard *w);

@@ -11,7 +11,8 @@ size_t judge_restarts(struct judge *j, int64_t now_ms)
 	return j->restarts_n;
 }
 
-enum verdict judge_failure(struct judge *j, enum failure f, int64_t healthy_ms, int64_t now_ms)
+enum watch_verdict judge_failure(struct judge *j, enum failure f, int64_t healthy_ms,
+		int64_t now_ms)
 {
 	if (healthy_ms >= j->cooldown_ms)
 		j->mended = false;

@@ -8,7 +8,7 @@
  */
 #include "data/message/vital.h"
 
-enum verdict {
+enum watch_verdict {
 	VERDICT_START,
 	VERDICT_MEND,
 	VERDICT_SPIRAL,   /* a person is needed: it failed again after it was mended */
@@ -31,6 +31,7 @@ struct judge {
  * healthy_ms: from the daemon's registration to its last healthy moment, 0 when it never registered.
  * A verdict to start or to mend counts as a restart.
  */
-enum verdict judge_failure(struct judge *j, enum failure f, int64_t healthy_ms, int64_t now_ms);
+enum watch_verdict judge_failure(struct judge *j, enum failure f, int64_t healthy_ms,
+		int64_t now_ms);
 /* Restarts of the last 24 hours; forgets older ones. */
 size_t judge_restarts(struct judge *j, int64_t now_ms);

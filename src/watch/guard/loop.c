@@ -14,12 +14,12 @@
 
 enum { ASK_MS = 500 }; /* how often files are looked at where the kernel does not tell */
 
-int64_t mono_ms(void)
+int64_t watch_mono_ms(void)
 {
 	return (int64_t)(clock_mono_us() / 1000);
 }
 
-int loop_open(struct watch *w, struct ov_err *err)
+int loop_open(struct guard *w, struct ov_err *err)
 {
 	sigset_t set;
 
@@ -37,7 +37,7 @@ int loop_open(struct watch *w, struct ov_err *err)
 	return 0;
 }
 
-static void read_signals(struct watch *w)
+static void read_signals(struct guard *w)
 {
 	struct signalfd_siginfo info;
 
@@ -49,15 +49,15 @@ static void read_signals(struct watch *w)
 	}
 }
 
-static bool has_come(const struct watch *w)
+static bool has_come(const struct guard *w)
 {
-	return w->due_ms >= 0 && mono_ms() >= w->due_ms;
+	return w->due_ms >= 0 && watch_mono_ms() >= w->due_ms;
 }
 
-void loop_turn(struct watch *w)
+void loop_turn(struct guard *w)
 {
 	enum { SIGNALS, COMMAND, DAEMON, REMEDY, NOTIFY, COUNT };
-	struct daemon *d = &w->daemon;
+	struct watched_daemon *d = &w->daemon;
 	struct pollfd p[COUNT] = {
 		[SIGNALS] = { w->signals, POLLIN, 0 },
 		[COMMAND] = { d->command_ended ? -1 : d->command.pidfd, POLLIN, 0 },
@@ -65,7 +65,7 @@ void loop_turn(struct watch *w)
 		[REMEDY] = { w->mending.proc.pidfd, POLLIN, 0 },
 		[NOTIFY] = { w->vitals.notify, POLLIN, 0 },
 	};
-	int64_t wait = w->due_ms >= 0 ? MAX(w->due_ms - mono_ms(), (int64_t)0) : -1;
+	int64_t wait = w->due_ms >= 0 ? MAX(w->due_ms - watch_mono_ms(), (int64_t)0) : -1;
 	bool asks = !w->vitals.told;
 
 	if (asks)

@@ -21,51 +21,52 @@
 
 /* ---- actions that end it ---- */
 
-static void nothing(struct watch *w)
+static void nothing(struct guard *w)
 {
 	(void)w;
 }
 
-static void give_up(struct watch *w)
+static void main_give_up(struct guard *w)
 {
-	report_act(&w->report, ACT_GAVE_UP, w->failure, "", TONE_BAD, "Gave up: %s", w->reason);
-	report_say(&w->report, TONE_PLAIN,
+	watch_report_act(&w->report, ACT_GAVE_UP, w->failure, "", TONE_BAD, "Gave up: %s",
+			w->reason);
+	watch_report_say(&w->report, TONE_PLAIN,
 			"What happened is in %s/logs (daemon.log, watch.jsonl, remediation_*.txt). "
 			"Put "
 			"it right%s, then: overseer watch",
 			w->spec.dir, w->exit_status == WATCH_MANUAL ? " and remove that file" : "");
 }
 
-static void stuck(struct watch *w)
+static void stuck(struct guard *w)
 {
 	w->exit_status = WATCH_STUCK;
 	snprintf(w->reason, sizeof(w->reason),
 			"the daemon (pid %d) cannot be ended, not even by SIGKILL",
 			w->daemon.registered ? w->daemon.id.pid : w->daemon.command.pid);
-	give_up(w);
+	main_give_up(w);
 }
 
-static void leave(struct watch *w)
+static void leave(struct guard *w)
 {
-	bool had = daemon_exists(&w->daemon);
+	bool had = watched_exists(&w->daemon);
 
 	if (w->mending.stamp[0])
 		mend_over(w);
-	daemon_settle(&w->daemon);
+	watched_settle(&w->daemon);
 	snprintf(w->reason, sizeof(w->reason), "it was asked to end");
-	report_act(&w->report, ACT_LEFT, FAILURE_NONE, "", TONE_PLAIN, "Ended%s",
+	watch_report_act(&w->report, ACT_LEFT, FAILURE_NONE, "", TONE_PLAIN, "Ended%s",
 			had ? ", and so did the daemon" : "");
 }
 
-static void quit(struct watch *w)
+static void quit(struct guard *w)
 {
 	w->exit_status = WATCH_AT_ONCE;
 	snprintf(w->reason, sizeof(w->reason), "it was asked twice to end");
-	report_act(&w->report, ACT_LEFT, FAILURE_NONE, "", TONE_WARN,
+	watch_report_act(&w->report, ACT_LEFT, FAILURE_NONE, "", TONE_WARN,
 			"Ended at once; the daemon is left to itself");
 }
 
-static void (*const actions[WA_COUNT])(struct watch *w) = {
+static void (*const actions[WA_COUNT])(struct guard *w) = {
 	[WA_NEVER] = nothing,
 	[WA_NOTHING] = nothing,
 	[WA_LOOK] = guard_look,
@@ -84,20 +85,20 @@ static void (*const actions[WA_COUNT])(struct watch *w) = {
 	[WA_END_REMEDY] = mend_end,
 	[WA_KILL_REMEDY] = mend_kill,
 	[WA_CONCLUDE] = mend_conclude,
-	[WA_GIVE_UP] = give_up,
+	[WA_GIVE_UP] = main_give_up,
 	[WA_LEAVE] = leave,
 	[WA_QUIT] = quit,
 };
 
 /* ---- the machine ---- */
 
-void watch_post(struct watch *w, enum watch_event e)
+void watch_post(struct guard *w, enum watch_event e)
 {
 	assert(w->queue_n < WATCH_QUEUE);
 	w->queue[w->queue_n++] = e;
 }
 
-static void step(struct watch *w)
+static void step(struct guard *w)
 {
 	const struct watch_step *x = machine_step(w->state, w->queue[0]);
 
@@ -113,7 +114,7 @@ static void step(struct watch *w)
 	actions[x->action](w);
 }
 
-static void settle(struct watch *w)
+static void main_settle(struct guard *w)
 {
 	while (w->queue_n)
 		step(w);
@@ -125,15 +126,15 @@ static void settle(struct watch *w)
 	arena_reset(&w->scratch);
 }
 
-void watch_handle(struct watch *w, enum watch_event e)
+void watch_handle(struct guard *w, enum watch_event e)
 {
 	watch_post(w, e);
-	settle(w);
+	main_settle(w);
 }
 
 /* ---- starting ---- */
 
-static int refuse(int status, const struct ov_err *err)
+static int main_refuse(int status, const struct ov_err *err)
 {
 	dprintf(STDERR_FILENO, "overseer: %s\n", err->msg);
 	if (err->next[0])
@@ -141,7 +142,7 @@ static int refuse(int status, const struct ov_err *err)
 	return status;
 }
 
-static int read_spec(struct watch *w, int fd, struct ov_err *err)
+static int read_spec(struct guard *w, int fd, struct ov_err *err)
 {
 	_cleanup_(buf_done)
 	struct buf text = BUF_INIT;
@@ -160,7 +161,7 @@ static int read_spec(struct watch *w, int fd, struct ov_err *err)
 	return spec_read(&w->arena, buf_str(&text), &w->spec, err);
 }
 
-static void make_self(struct watch *w)
+static void make_self(struct guard *w)
 {
 	uint8_t random[VITAL_INSTANCE / 2];
 
@@ -173,7 +174,7 @@ static void make_self(struct watch *w)
 }
 
 /* One watchdog for a store; the lock goes with its process. */
-static int take_lock(struct watch *w, struct ov_err *err)
+static int take_lock(struct guard *w, struct ov_err *err)
 {
 	struct arena *a = &w->scratch;
 	int r = lock_take(path_join(a, w->spec.dir, WATCH_LOCK), &w->lock, err);
@@ -196,7 +197,7 @@ static int take_lock(struct watch *w, struct ov_err *err)
 }
 
 /* A remediation that asked for a person is answered by that person, not by another start. */
-static int check_manual(struct watch *w, bool *ret_needed, struct ov_err *err)
+static int check_manual(struct guard *w, bool *ret_needed, struct ov_err *err)
 {
 	char name[256] = "", text[700] = "";
 	int r = manual_find(w->spec.dir, name, text, sizeof(text), err);
@@ -212,33 +213,33 @@ static int check_manual(struct watch *w, bool *ret_needed, struct ov_err *err)
 	return 0;
 }
 
-static int set_up(struct watch *w, struct ov_err *err)
+static int main_set_up(struct guard *w, struct ov_err *err)
 {
 	bool needed = false;
 	int r = take_lock(w, err);
 
 	if (r < 0)
-		return refuse(ov_code_info(r)->exit_status, err);
+		return main_refuse(ov_code_info(r)->exit_status, err);
 	r = check_manual(w, &needed, err);
 	if (r == 0 && needed)
-		return refuse(WATCH_MANUAL, err);
+		return main_refuse(WATCH_MANUAL, err);
 	if (r == 0)
 		r = loop_open(w, err);
 	if (r < 0)
-		return refuse(ov_code_info(r)->exit_status, err);
+		return main_refuse(ov_code_info(r)->exit_status, err);
 	make_self(w);
-	w->env = daemon_env(&w->arena, w->spec.dir);
+	w->env = watched_env(&w->arena, w->spec.dir);
 	w->judge.cooldown_ms = w->spec.restart_cooldown;
 	w->judge.max_restarts = w->spec.max_restarts;
 	w->judge.can_mend = w->spec.remedy_name != NULL;
 	vitals_init(&w->vitals, &w->arena, w->spec.dir);
-	report_init(&w->report, &w->arena, w->spec.dir, w->self.instance, saved_read(w));
+	watch_report_init(&w->report, &w->arena, w->spec.dir, w->self.instance, saved_read(w));
 	return 0;
 }
 
-static void run(struct watch *w)
+static void run(struct guard *w)
 {
-	report_act(&w->report, ACT_WATCHING, FAILURE_NONE, "", TONE_PLAIN,
+	watch_report_act(&w->report, ACT_WATCHING, FAILURE_NONE, "", TONE_PLAIN,
 			"Watching %s (pid %d); %s%s", w->spec.dir, w->self.pid,
 			w->spec.remedy_name ? "failures are mended by "
 					    : "nobody is asked to mend failures, the daemon is "
@@ -247,10 +248,10 @@ static void run(struct watch *w)
 	/* A daemon looks here for whom its heart is to beat. */
 	saved_write(w);
 	guard_look(w);
-	settle(w);
+	main_settle(w);
 	while (w->state != WS_OVER) {
 		loop_turn(w);
-		settle(w);
+		main_settle(w);
 	}
 }
 
@@ -286,27 +287,27 @@ static int usage(void)
 }
 #undef EXIT_LINE
 
-static int watch(struct watch *w, int spec_fd)
+static int main_watch(struct guard *w, int spec_fd)
 {
 	struct ov_err err = { 0 };
 	int r = read_spec(w, spec_fd, &err);
 
 	if (r < 0)
-		return refuse(ov_code_info(r)->exit_status, &err);
+		return main_refuse(ov_code_info(r)->exit_status, &err);
 	close_range(3, ~0U, 0);
-	r = set_up(w, &err);
+	r = main_set_up(w, &err);
 	if (r)
 		return r;
 	run(w);
 	return w->exit_status;
 }
 
-static void watch_done(struct watch *w)
+static void watch_done(struct guard *w)
 {
 	proc_done(&w->mending.proc);
-	daemon_done(&w->daemon);
+	watched_done(&w->daemon);
 	vitals_done(&w->vitals);
-	report_done(&w->report);
+	watch_report_done(&w->report);
 	fd_closep(&w->signals);
 	fd_closep(&w->lock);
 	arena_done(&w->scratch);
@@ -320,7 +321,7 @@ int main(int argc, char **argv)
 		{ "table", required_argument, NULL, 't' },
 		{ 0 },
 	};
-	struct watch w = {
+	struct guard w = {
 		.lock = -1,
 		.signals = -1,
 		.due_ms = -1,
@@ -341,7 +342,7 @@ int main(int argc, char **argv)
 	if (fd < 0 || optind < argc)
 		return usage();
 	umask(077);
-	r = watch(&w, (int)fd);
+	r = main_watch(&w, (int)fd);
 	watch_done(&w);
 	return r;
 }

@@ -17,38 +17,39 @@
 enum { ASKS_SHOWN = 240 }; /* bytes of what a person is asked for, so that the file is named, too */
 
 /* Whatever of it still runs. */
-static void sweep(struct watch *w)
+static void mend_sweep(struct guard *w)
 {
 	struct ov_err err = { 0 };
 	size_t killed = 0;
 
 	if (remedy_sweep(w->spec.dir, w->mending.stamp, &killed, &err) < 0)
-		report_say(&w->report, TONE_WARN, "What the remediation left: %s", err.msg);
+		watch_report_say(&w->report, TONE_WARN, "What the remediation left: %s", err.msg);
 	else if (killed)
-		report_say(&w->report, TONE_WARN, "The remediation left %zu process%s; killed",
-				killed, killed == 1 ? "" : "es");
+		watch_report_say(&w->report, TONE_WARN,
+				"The remediation left %zu process%s; killed", killed,
+				killed == 1 ? "" : "es");
 }
 
-static void forget(struct watch *w)
+static void mend_forget(struct guard *w)
 {
 	proc_done(&w->mending.proc);
 	w->mending = (struct mending){ .proc = { .pidfd = -1 } };
 }
 
-bool mend_underway(struct watch *w)
+bool mend_underway(struct guard *w)
 {
 	if (!w->mending.stamp[0])
 		return false;
 	if (w->mending.proc.pidfd >= 0 && !proc_ended(&w->mending.proc, 0))
 		return true;
 	/* It ended while nobody looked on. */
-	sweep(w);
-	forget(w);
+	mend_sweep(w);
+	mend_forget(w);
 	return false;
 }
 
 /* A time of which there is no log yet. */
-static void make_stamp(struct watch *w, ov_time at, char ret[static WATCH_STAMP])
+static void make_stamp(struct guard *w, ov_time at, char ret[static WATCH_STAMP])
 {
 	char name[128];
 
@@ -66,7 +67,7 @@ static void make_stamp(struct watch *w, ov_time at, char ret[static WATCH_STAMP]
 }
 
 /* On its way from here on. */
-static int launch(struct watch *w, struct ov_err *err)
+static int launch(struct guard *w, struct ov_err *err)
 {
 	struct mending *m = &w->mending;
 	struct remedy_ask ask = {
@@ -93,54 +94,54 @@ static int launch(struct watch *w, struct ov_err *err)
 	return 0;
 }
 
-void mend_start(struct watch *w)
+void mend_start(struct guard *w)
 {
 	struct mending *m = &w->mending;
 	struct ov_err err = { 0 };
 	char log[128];
 
-	forget(w);
+	mend_forget(w);
 	m->since = clock_wall();
-	m->begun_ms = mono_ms();
+	m->begun_ms = watch_mono_ms();
 	m->due_ms = m->begun_ms + w->spec.remediation_timeout;
 	m->failure = w->failure;
 	make_stamp(w, m->since, m->stamp);
 	remedy_log_name(m->stamp, log, sizeof(log));
-	report_act(&w->report, ACT_REMEDIATING, w->failure, w->failed.instance, TONE_BAD,
+	watch_report_act(&w->report, ACT_REMEDIATING, w->failure, w->failed.instance, TONE_BAD,
 			"Entering remediation: %s is asked to mend it, within %s (logs/%s)",
 			w->spec.remedy_name,
 			duration_format(&w->scratch, w->spec.remediation_timeout).p, log);
 	w->due_ms = m->due_ms;
 	if (launch(w, &err) < 0) {
-		report_say(&w->report, TONE_WARN, "Remediation issue: %s", err.msg);
+		watch_report_say(&w->report, TONE_WARN, "Remediation issue: %s", err.msg);
 		watch_post(w, WE_MENDED);
 	}
 }
 
-void mend_resume(struct watch *w)
+void mend_resume(struct guard *w)
 {
 	w->failure = w->mending.failure;
 	w->due_ms = w->mending.due_ms;
-	report_say(&w->report, TONE_PLAIN,
+	watch_report_say(&w->report, TONE_PLAIN,
 			"A remediation of an earlier watchdog still runs (pid %d): waiting for it",
 			w->mending.proc.pid);
 }
 
-void mend_end(struct watch *w)
+void mend_end(struct guard *w)
 {
 	w->mending.overdue = !w->asked;
 	if (w->asked)
-		report_say(&w->report, TONE_WARN,
+		watch_report_say(&w->report, TONE_WARN,
 				"Remediation interrupted: it ends first (once more: at once)");
 	(void)proc_signal(&w->mending.proc, SIGTERM, NULL);
 	(void)proc_signal(&w->mending.proc, SIGCONT, NULL);
-	w->due_ms = mono_ms() + WATCH_KILL_MS;
+	w->due_ms = watch_mono_ms() + WATCH_KILL_MS;
 }
 
-void mend_kill(struct watch *w)
+void mend_kill(struct guard *w)
 {
 	(void)proc_signal(&w->mending.proc, SIGKILL, NULL);
-	sweep(w);
+	mend_sweep(w);
 	(void)proc_ended(&w->mending.proc, 1000);
 	watch_post(w, WE_MENDED);
 }
@@ -162,31 +163,31 @@ static const char *issue_of(const struct mending *m, struct proc_exit how)
 	return how.code > 0 ? "it failed" : NULL;
 }
 
-void mend_over(struct watch *w)
+void mend_over(struct guard *w)
 {
 	struct mending *m = &w->mending;
-	int64_t tenths = (mono_ms() - m->begun_ms) / 100;
+	int64_t tenths = (watch_mono_ms() - m->begun_ms) / 100;
 	struct proc_exit how = { .code = -1 };
 	const char *issue;
 
 	if (m->child && m->proc.pidfd >= 0)
 		(void)proc_reap(&m->proc, &how, NULL);
 	issue = issue_of(m, how);
-	sweep(w);
+	mend_sweep(w);
 	if (w->asked)
-		report_act(&w->report, ACT_REMEDIATED, m->failure, w->failed.instance, TONE_WARN,
-				"Remediation interrupted");
+		watch_report_act(&w->report, ACT_REMEDIATED, m->failure, w->failed.instance,
+				TONE_WARN, "Remediation interrupted");
 	else if (issue)
-		report_act(&w->report, ACT_REMEDIATED, m->failure, w->failed.instance, TONE_WARN,
-				"Remediation issue: %s", issue);
+		watch_report_act(&w->report, ACT_REMEDIATED, m->failure, w->failed.instance,
+				TONE_WARN, "Remediation issue: %s", issue);
 	else
-		report_act(&w->report, ACT_REMEDIATED, m->failure, w->failed.instance, TONE_GOOD,
-				"Remediation completed in %lld.%lld s", (long long)tenths / 10,
-				(long long)tenths % 10);
-	forget(w);
+		watch_report_act(&w->report, ACT_REMEDIATED, m->failure, w->failed.instance,
+				TONE_GOOD, "Remediation completed in %lld.%lld s",
+				(long long)tenths / 10, (long long)tenths % 10);
+	mend_forget(w);
 }
 
-void mend_conclude(struct watch *w)
+void mend_conclude(struct guard *w)
 {
 	char name[256] = "", text[512] = "";
 	struct ov_err err = { 0 };
@@ -195,7 +196,7 @@ void mend_conclude(struct watch *w)
 	mend_over(w);
 	w->restarted = true;
 	if (manual_find(w->spec.dir, name, text, sizeof(text), &err) < 0)
-		report_say(&w->report, TONE_WARN, "%s", err.msg);
+		watch_report_say(&w->report, TONE_WARN, "%s", err.msg);
 	if (!name[0]) {
 		guard_look(w);
 		return;

@@ -60,13 +60,13 @@ static bool locale_is_utf8(void)
 	return false;
 }
 
-void report_init(struct report *r, struct arena *a, const char *dir, const char *watch,
+void watch_report_init(struct watch_report *r, struct arena *a, const char *dir, const char *watch,
 		int64_t n_known)
 {
 	const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
 	const char *before;
 
-	*r = (struct report){ .path = path_join(a, dir, VITAL_ACTS) };
+	*r = (struct watch_report){ .path = path_join(a, dir, VITAL_ACTS) };
 	snprintf(r->watch, sizeof(r->watch), "%s", watch);
 	r->terminal = isatty(STDOUT_FILENO);
 	r->utf8 = locale_is_utf8();
@@ -79,7 +79,7 @@ void report_init(struct report *r, struct arena *a, const char *dir, const char 
 		r->n = MAX(r->n, last_number(before));
 }
 
-void report_done(struct report *r)
+void watch_report_done(struct watch_report *r)
 {
 	buf_done(&r->kept);
 	buf_done(&r->line);
@@ -88,7 +88,7 @@ void report_done(struct report *r)
 /* ---- for people ---- */
 
 /* Whatever the text holds, nobody's terminal obeys it. */
-static void add_clean(struct report *r, str s)
+static void add_clean(struct watch_report *r, str s)
 {
 	while (s.n) {
 		str at = s;
@@ -103,7 +103,7 @@ static void add_clean(struct report *r, str s)
 	}
 }
 
-static void print_line(struct report *r, enum tone tone, str text)
+static void print_line(struct watch_report *r, enum tone tone, str text)
 {
 	static const struct {
 		const char *colour, *sign, *plain;
@@ -139,7 +139,7 @@ static void print_line(struct report *r, enum tone tone, str text)
 	}
 }
 
-void report_say(struct report *r, enum tone tone, const char *fmt, ...)
+void watch_report_say(struct watch_report *r, enum tone tone, const char *fmt, ...)
 {
 	char text[2048];
 	va_list ap;
@@ -153,7 +153,7 @@ void report_say(struct report *r, enum tone tone, const char *fmt, ...)
 /* ---- for the daemon ---- */
 
 /* All or nothing: half a line would spoil the next one. */
-static int append(const char *path, str bytes, struct ov_err *err)
+static int report_append(const char *path, str bytes, struct ov_err *err)
 {
 	_cleanup_(fd_closep)
 	int fd = file_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
@@ -182,17 +182,17 @@ static void rotate(const char *path)
 		(void)rename(path, before);
 }
 
-bool report_flush(struct report *r)
+bool watch_report_flush(struct watch_report *r)
 {
 	struct ov_err err = { 0 };
 
 	if (!r->kept.n)
 		return true;
 	rotate(r->path);
-	if (append(r->path, buf_str(&r->kept), &err) < 0) {
+	if (report_append(r->path, buf_str(&r->kept), &err) < 0) {
 		if (!r->complained)
-			report_say(r, TONE_WARN, "Cannot write down what is done: %s; it goes on",
-					err.msg);
+			watch_report_say(r, TONE_WARN,
+					"Cannot write down what is done: %s; it goes on", err.msg);
 		r->complained = true;
 		return false;
 	}
@@ -202,15 +202,15 @@ bool report_flush(struct report *r)
 }
 
 /* When nothing can be written for long, the oldest lines go. */
-static void keep(struct report *r, const struct act *x)
+static void report_keep(struct watch_report *r, const struct act *x)
 {
 	act_write(x, &r->kept);
 	while (r->kept.n > REPORT_KEPT)
 		buf_consume(&r->kept, MIN(str_find_byte(buf_str(&r->kept), '\n') + 1, r->kept.n));
 }
 
-void report_act(struct report *r, enum act_kind kind, enum failure failure, const char *instance,
-		enum tone tone, const char *fmt, ...)
+void watch_report_act(struct watch_report *r, enum act_kind kind, enum failure failure,
+		const char *instance, enum tone tone, const char *fmt, ...)
 {
 	struct act x = { .n = ++r->n, .kind = kind, .failure = failure, .at = clock_wall() };
 	char text[2 * VITAL_TEXT];
@@ -227,7 +227,7 @@ void report_act(struct report *r, enum act_kind kind, enum failure failure, cons
 	if (r->last_n == REPORT_LAST)
 		memmove(r->last, r->last + 1, --r->last_n * sizeof(r->last[0]));
 	r->last[r->last_n++] = x;
-	keep(r, &x);
-	(void)report_flush(r);
+	report_keep(r, &x);
+	(void)watch_report_flush(r);
 	print_line(r, tone, cut);
 }

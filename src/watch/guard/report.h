@@ -15,7 +15,7 @@ enum {
 /* How a line looks. */
 enum tone { TONE_PLAIN, TONE_GOOD, TONE_BAD, TONE_WARN };
 
-struct report {
+struct watch_report {
 	const char *path; /* of logs/watch.jsonl */
 	char watch[VITAL_INSTANCE + 1];
 	bool terminal, colour, utf8;
@@ -28,13 +28,13 @@ struct report {
 };
 
 /* n_known: the number of an act that was certainly told already, from watch.json. */
-void report_init(struct report *r, struct arena *a, const char *dir, const char *watch,
+void watch_report_init(struct watch_report *r, struct arena *a, const char *dir, const char *watch,
 		int64_t n_known);
-void report_done(struct report *r);
+void watch_report_done(struct watch_report *r);
 /* An act; instance may be empty. */
-void report_act(struct report *r, enum act_kind kind, enum failure failure, const char *instance,
-		enum tone tone, const char *fmt, ...) _printf_(6, 7);
+void watch_report_act(struct watch_report *r, enum act_kind kind, enum failure failure,
+		const char *instance, enum tone tone, const char *fmt, ...) _printf_(6, 7);
 /* Only a line for whoever looks on. */
-void report_say(struct report *r, enum tone tone, const char *fmt, ...) _printf_(3, 4);
+void watch_report_say(struct watch_report *r, enum tone tone, const char *fmt, ...) _printf_(3, 4);
 /* Tries again to write what is kept; true when nothing is. */
-bool report_flush(struct report *r);
+bool watch_report_flush(struct watch_report *r);

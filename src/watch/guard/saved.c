@@ -27,7 +27,7 @@ static const char *word_of(enum watch_state s)
 	}
 }
 
-static value *daemon_view(struct arena *a, const struct watch *w)
+static value *daemon_view(struct arena *a, const struct guard *w)
 {
 	value *v = value_object(a);
 
@@ -38,7 +38,7 @@ static value *daemon_view(struct arena *a, const struct watch *w)
 	return v;
 }
 
-static value *mending_view(struct arena *a, const struct watch *w)
+static value *mending_view(struct arena *a, const struct guard *w)
 {
 	const struct mending *m = &w->mending;
 	value *v = value_object(a);
@@ -59,7 +59,7 @@ static value *mending_view(struct arena *a, const struct watch *w)
 	return v;
 }
 
-static value *judge_view(struct arena *a, const struct watch *w)
+static value *judge_view(struct arena *a, const struct guard *w)
 {
 	value *v = value_object(a), *list = value_array(a);
 
@@ -72,7 +72,7 @@ static value *judge_view(struct arena *a, const struct watch *w)
 	return v;
 }
 
-static value *last_view(struct arena *a, const struct report *r)
+static value *last_view(struct arena *a, const struct watch_report *r)
 {
 	value *list = value_array(a);
 
@@ -92,7 +92,7 @@ static value *last_view(struct arena *a, const struct report *r)
 	return list;
 }
 
-void saved_write(struct watch *w)
+void saved_write(struct guard *w)
 {
 	struct arena *a = &w->scratch;
 	struct ov_err err = { 0 };
@@ -108,7 +108,7 @@ void saved_write(struct watch *w)
 	value_put(a, v, "daemon", daemon_view(a, w));
 	value_put(a, v, "remediation", mending_view(a, w));
 	value_put(a, v, "restarts_24h",
-			value_int(a, (int64_t)judge_restarts(&w->judge, mono_ms())));
+			value_int(a, (int64_t)judge_restarts(&w->judge, watch_mono_ms())));
 	value_put(a, v, "heartbeat_timeout_ms", value_int(a, w->spec.heartbeat_timeout));
 	value_put(a, v, "reason", w->state == WS_OVER ? value_cstr(a, w->reason) : value_null(a));
 	value_put(a, v, "judge", judge_view(a, w));
@@ -118,7 +118,7 @@ void saved_write(struct watch *w)
 	if (file_write_atomic(path_join(a, w->spec.dir, VITAL_WATCH), buf_str(&text), 0600, &err) <
 			0) {
 		if (!w->save_failed)
-			report_say(&w->report, TONE_WARN, "Cannot write %s: %s; it goes on",
+			watch_report_say(&w->report, TONE_WARN, "Cannot write %s: %s; it goes on",
 					VITAL_WATCH, err.msg);
 		w->save_failed = true;
 		return; /* tried again with the next change or deadline */
@@ -129,7 +129,7 @@ void saved_write(struct watch *w)
 
 /* ---- read ---- */
 
-static value *read_file(struct watch *w)
+static value *read_file(struct guard *w)
 {
 	struct arena *a = &w->scratch;
 	value *v;
@@ -141,7 +141,7 @@ static value *read_file(struct watch *w)
 	return v;
 }
 
-bool saved_stands(struct watch *w)
+bool saved_stands(struct guard *w)
 {
 	const value *v = read_file(w);
 	struct identity id;
@@ -149,11 +149,11 @@ bool saved_stands(struct watch *w)
 	return v && identity_read(v, &id) && identity_eq(&id, &w->self);
 }
 
-static void take_judge(struct watch *w, const value *v)
+static void take_judge(struct guard *w, const value *v)
 {
 	const value *list = value_at(v, "restarts_ms");
 	struct judge *j = &w->judge;
-	int64_t now = mono_ms(), last = 0;
+	int64_t now = watch_mono_ms(), last = 0;
 
 	j->mended = value_bool_at(v, "mended");
 	w->known_ms = value_int_at(v, "registered_ms");
@@ -166,7 +166,7 @@ static void take_judge(struct watch *w, const value *v)
 	}
 }
 
-static void take_mending(struct watch *w, const value *v)
+static void take_mending(struct guard *w, const value *v)
 {
 	struct mending *m = &w->mending;
 	str stamp = value_str_at(v, "stamp");
@@ -182,7 +182,7 @@ static void take_mending(struct watch *w, const value *v)
 	m->start_time = (uint64_t)value_int_at(v, "start_time");
 	m->begun_ms = value_int_at(v, "begun_ms");
 	m->due_ms = value_int_at(v, "due_ms");
-	m->since = clock_wall() - MAX(mono_ms() - m->begun_ms, (int64_t)0);
+	m->since = clock_wall() - MAX(watch_mono_ms() - m->begun_ms, (int64_t)0);
 	m->failure = f;
 }
 
@@ -196,7 +196,7 @@ static int64_t last_act(const value *v)
 	return n;
 }
 
-int64_t saved_read(struct watch *w)
+int64_t saved_read(struct guard *w)
 {
 	const value *v = read_file(w);
 	struct identity before;

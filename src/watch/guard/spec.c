@@ -21,7 +21,7 @@ static void only_keys(struct reader *rd, const value *v, const char *path, const
 		rd->r = value_only_keys(v, str_from(path), keys, n, rd->err);
 }
 
-static const char *text_of(struct reader *rd, str s, const char *what)
+static const char *spec_text_of(struct reader *rd, str s, const char *what)
 {
 	if (memchr(s.p ? s.p : "", '\0', s.n)) {
 		rd->r = ov_fail(rd->err, OV_EINVALID, "%s: holds a NUL", what);
@@ -36,7 +36,7 @@ static const char *need_text(struct reader *rd, const value *v, const char *path
 
 	if (rd->r == 0)
 		rd->r = value_need_str(v, str_from(path), key, &s, rd->err);
-	return rd->r == 0 ? text_of(rd, s, key) : NULL;
+	return rd->r == 0 ? spec_text_of(rd, s, key) : NULL;
 }
 
 static const char *need_path(struct reader *rd, const value *v, const char *path, const char *key)
@@ -74,7 +74,7 @@ static const char *const *need_words(struct reader *rd, const value *v, const ch
 			rd->r = ov_fail(rd->err, OV_EINVALID, "remedy.%s[%zu]: not a string", key,
 					i);
 		else
-			words[i] = text_of(rd, word->s, key);
+			words[i] = spec_text_of(rd, word->s, key);
 	}
 	return words;
 }

@@ -21,7 +21,7 @@ enum {
 	STRINGS_MAX = 64,
 };
 
-struct git {
+struct keep_git {
 	struct arena *a;
 	const char *cwd;
 	const char *index; /* NULL: its own */
@@ -31,7 +31,7 @@ struct git {
 
 typedef VEC(const char *) strings;
 
-static void git_environment(const struct git *g, strings *env)
+static void git_environment(const struct keep_git *g, strings *env)
 {
 	static const char *const who[] = { "GIT_AUTHOR_NAME=Overseer",
 		"GIT_AUTHOR_EMAIL=overseer@localhost", "GIT_COMMITTER_NAME=Overseer",
@@ -50,7 +50,7 @@ static void git_environment(const struct git *g, strings *env)
 	vec_push(env, NULL);
 }
 
-static void git_words(const struct git *g, const char *const *args, strings *argv)
+static void git_words(const struct keep_git *g, const char *const *args, strings *argv)
 {
 	vec_push(argv, "git");
 	for (size_t i = 0; i < git_options_n; i++) {
@@ -68,7 +68,7 @@ static void git_words(const struct git *g, const char *const *args, strings *arg
 }
 
 /* Its answer without the last line's end. A status other than 0 is OV_EIO with its words. */
-static int git_list(struct git *g, const char *const *args, str *ret, struct ov_err *err)
+static int git_list(struct keep_git *g, const char *const *args, str *ret, struct ov_err *err)
 {
 	strings argv = { 0 }, env = { 0 };
 	struct quick_end end;
@@ -104,8 +104,8 @@ static int git_list(struct git *g, const char *const *args, str *ret, struct ov_
 	return 0;
 }
 
-static int git(struct git *g, str *ret, struct ov_err *err, ...) __attribute__((sentinel));
-static int git(struct git *g, str *ret, struct ov_err *err, ...)
+static int git(struct keep_git *g, str *ret, struct ov_err *err, ...) __attribute__((sentinel));
+static int git(struct keep_git *g, str *ret, struct ov_err *err, ...)
 {
 	const char *args[STRINGS_MAX], *arg;
 	size_t n = 0;
@@ -123,10 +123,10 @@ static int git(struct git *g, str *ret, struct ov_err *err, ...)
 
 /* ---- where it is ---- */
 
-int keep_find(struct arena *a, const char *path, int stop_fd, struct checkout *ret,
+int keep_find(struct arena *a, const char *path, int stop_fd, struct kept_checkout *ret,
 		struct ov_err *err)
 {
-	struct git g = { .a = a, .cwd = path, .stop_fd = stop_fd };
+	struct keep_git g = { .a = a, .cwd = path, .stop_fd = stop_fd };
 	str out, top = { 0 };
 	int r = git(&g, &out, err, "rev-parse", "--show-toplevel", "--absolute-git-dir", NULL);
 
@@ -136,7 +136,7 @@ int keep_find(struct arena *a, const char *path, int stop_fd, struct checkout *r
 	if (r < 0)
 		return r;
 	(void)str_split(&out, '\n', &top);
-	*ret = (struct checkout){ .top = arena_cstr(a, top), .git_dir = arena_cstr(a, out) };
+	*ret = (struct kept_checkout){ .top = arena_cstr(a, top), .git_dir = arena_cstr(a, out) };
 	return 0;
 }
 
@@ -144,7 +144,7 @@ int keep_find(struct arena *a, const char *path, int stop_fd, struct checkout *r
 
 struct keep {
 	const struct keep_ask *ask;
-	struct git g;
+	struct keep_git g;
 	str head, head_tree; /* empty: there is no commit yet */
 	bool dirty;
 	strings left_out; /* pathspecs */
@@ -211,7 +211,7 @@ static int index_from_head(struct keep *k, struct ov_err *err)
 }
 
 /* From here on everything is asked of an index of our own. */
-static int look(struct keep *k, struct ov_err *err)
+static int keep_look(struct keep *k, struct ov_err *err)
 {
 	const char *index = path_join(k->g.a, k->ask->at.git_dir, "index");
 	bool absent = !file_exists(index);
@@ -298,14 +298,14 @@ static int commit_all(struct keep *k, str old, str *ret, struct ov_err *err)
 	return r < 0 ? r : commit(k, k->ask->message, k->tree, parents, ret, err);
 }
 
-static int keep(struct keep *k, str *ret_words, struct ov_err *err)
+static int keep_copy(struct keep *k, str *ret_words, struct ov_err *err)
 {
 	const char *ref = arena_printf(k->g.a, KEEP_PREFIX "%s", k->ask->name).p;
 	str kept, old = STR(""), out;
 	int r = find_head(k, err);
 
 	if (r == 0)
-		r = look(k, err);
+		r = keep_look(k, err);
 	kept = k->head;
 	if (r == 0 && !k->dirty && !k->head.n) {
 		*ret_words = arena_printf(k->g.a, "%s is empty: nothing to keep", k->ask->at.top);
@@ -331,7 +331,7 @@ int keep_checkout(struct arena *a, const struct keep_ask *ask, str *ret_words, s
 {
 	struct keep k = { .ask = ask,
 		.g = { .a = a, .cwd = ask->at.top, .stop_fd = ask->stop_fd } };
-	int r = keep(&k, ret_words, err);
+	int r = keep_copy(&k, ret_words, err);
 
 	if (k.g.index)
 		unlink(k.g.index);

@@ -10,16 +10,16 @@
 
 #define KEEP_PREFIX "refs/overseer/rescue/"
 
-struct checkout {
+struct kept_checkout {
 	const char *top, *git_dir; /* absolute */
 };
 
 /* Of the repository that holds path. OV_ENOTFOUND: it is in none, or in one without a checkout. */
-int keep_find(struct arena *a, const char *path, int stop_fd, struct checkout *ret,
+int keep_find(struct arena *a, const char *path, int stop_fd, struct kept_checkout *ret,
 		struct ov_err *err);
 
 struct keep_ask {
-	struct checkout at;
+	struct kept_checkout at;
 	const char *name;      /* below KEEP_PREFIX */
 	const char *message;   /* of the commit */
 	const char *leave_out; /* an absolute folder that is not kept: our own */

@@ -141,7 +141,7 @@ static void add_ending(const struct prompt_ask *p, struct buf *out)
 			STR_ARG(prompt_manual_path(&a, p->ask)));
 }
 
-void prompt_build(const struct prompt_ask *p, struct buf *out)
+void remedy_prompt_build(const struct prompt_ask *p, struct buf *out)
 {
 	struct mark m = choose_mark(p);
 	str told = str_trim(str_from(p->ask->configured));

@@ -31,4 +31,4 @@ struct prompt_ask {
 	uint64_t random; /* of the marks */
 };
 
-void prompt_build(const struct prompt_ask *p, struct buf *out);
+void remedy_prompt_build(const struct prompt_ask *p, struct buf *out);

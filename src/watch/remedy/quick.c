@@ -33,7 +33,7 @@ static void running_done(struct running *x)
 }
 
 /* What is there now; closes it at its end. */
-static void take(struct running *x, int which)
+static void quick_take(struct running *x, int which)
 {
 	char piece[8192];
 	ssize_t n;
@@ -48,7 +48,7 @@ static void take(struct running *x, int which)
 		fd_closep(&x->p[which].fd);
 }
 
-static int start(struct running *x, struct ov_err *err)
+static int quick_start(struct running *x, struct ov_err *err)
 {
 	struct proc_spec spec = PROC_SPEC_INIT;
 	int out[2] = { -1, -1 }, errors[2] = { -1, -1 }, r = 0;
@@ -90,7 +90,7 @@ static int attend(struct running *x, struct ov_err *err)
 			return ov_fail_errno(err, errno, "waiting for %s", x->q->argv[0]);
 		for (int i = OUT; n > 0 && i <= ERR; i++)
 			if (x->p[i].revents)
-				take(x, i);
+				quick_take(x, i);
 		if (n > 0 && x->p[PROC].revents)
 			return 0;
 		if (n > 0 && x->p[STOP].revents)
@@ -108,7 +108,7 @@ int quick_run(struct arena *a, const struct quick *q, struct quick_end *ret, str
 		.proc.pidfd = -1,
 		.p = { { .fd = -1 }, { .fd = -1 }, { .fd = -1 }, { .fd = -1 } } };
 	struct proc_exit end;
-	int r = start(&x, err), reaped;
+	int r = quick_start(&x, err), reaped;
 
 	if (r < 0)
 		return r;
@@ -122,7 +122,7 @@ int quick_run(struct arena *a, const struct quick *q, struct quick_end *ret, str
 		return r < 0 ? r : reaped;
 	for (int i = OUT; i <= ERR; i++)
 		if (x.p[i].fd >= 0)
-			take(&x, i);
+			quick_take(&x, i);
 	*ret = (struct quick_end){ .status = end.signal ? 128 + end.signal : end.code,
 		.out = arena_str(a, buf_str(&x.text[OUT])),
 		.err = arena_str(a, buf_str(&x.text[ERR])),

@@ -82,8 +82,8 @@ static void open_log(struct remedy *r)
 
 /* ---- what is done ---- */
 
-static int keep(struct remedy *r, const struct checkout *at, const char *suffix, str *ret_words,
-		struct ov_err *err)
+static int remedy_keep(struct remedy *r, const struct kept_checkout *at, const char *suffix,
+		str *ret_words, struct ov_err *err)
 {
 	const char *stamp = r->ask->stamp;
 
@@ -105,21 +105,21 @@ static int keep(struct remedy *r, const struct checkout *at, const char *suffix,
 /* The repository's checkout, and the one in which the agent works if that is another. */
 static int keep_all(struct remedy *r, str *ret_words, struct ov_err *err)
 {
-	struct checkout repo = { 0 }, cwd = { 0 };
+	struct kept_checkout repo = { 0 }, cwd = { 0 };
 	str also;
 	int got = keep_find(&r->arena, r->ask->repo, r->stop_fd, &repo, err);
 
 	if (got == OV_ENOTFOUND)
 		*ret_words = arena_str(&r->arena, str_from(err->msg));
 	else if (got == 0)
-		got = keep(r, &repo, "", ret_words, err);
+		got = remedy_keep(r, &repo, "", ret_words, err);
 	if (got < 0 && got != OV_ENOTFOUND)
 		return got;
 	got = keep_find(&r->arena, r->ask->launch->cwd, r->stop_fd, &cwd, err);
 	if (got == OV_ENOTFOUND || (got == 0 && repo.top && strcmp(repo.top, cwd.top) == 0))
 		return 0;
 	if (got == 0)
-		got = keep(r, &cwd, "_dir", &also, err);
+		got = remedy_keep(r, &cwd, "_dir", &also, err);
 	if (got == 0)
 		*ret_words = arena_printf(&r->arena, STR_FMT "; " STR_FMT, STR_ARG(*ret_words),
 				STR_ARG(also));
@@ -136,7 +136,7 @@ static void write_prompt(struct remedy *r, str kept)
 	struct ov_err err = { 0 };
 
 	ask.parts_n = remedy_look(r, &ask.parts);
-	prompt_build(&ask, &r->prompt);
+	remedy_prompt_build(&ask, &r->prompt);
 	remedy_say(r, "\n==== Prompt ====\n");
 	remedy_write(r, buf_str(&r->prompt));
 	if (file && file_write_atomic(file, buf_str(&r->prompt), 0600, &err) < 0)

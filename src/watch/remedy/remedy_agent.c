@@ -145,7 +145,7 @@ static const char *const *environment(struct remedy *r)
 	return list;
 }
 
-static int start(struct agent *x, struct ov_err *err)
+static int remedy_agent_start(struct agent *x, struct ov_err *err)
 {
 	const struct remedy_launch *l = x->r->ask->launch;
 	struct proc_spec spec = PROC_SPEC_INIT;
@@ -232,7 +232,7 @@ static bool run_once(struct remedy *r)
 	struct proc_exit end = { .code = -1 };
 	struct ov_err err = { 0 };
 	size_t left = 0;
-	int got = start(&x, &err);
+	int got = remedy_agent_start(&x, &err);
 
 	if (got == 0) {
 		attend(&x);
