@@ -23,6 +23,7 @@
 #include "base/str.h"
 #include "drive/accept/git_accept.h"
 #include "drive/git/git.h"
+#include "drive/worktree/worktree.h"
 #include "sys/loop/loop.h"
 #include "tests/bench/figure.h"
 

@@ -6,6 +6,7 @@
  */
 #include "drive/accept/git_accept.h"
 #include "drive/git/git.h"
+#include "drive/worktree/worktree.h"
 #include "tests/test.h"
 
 struct loop;

@@ -19,6 +19,7 @@
 #include "base/ov.h"
 #include "drive/accept/git_accept.h"
 #include "drive/git/git.h"
+#include "drive/worktree/worktree.h"
 
 struct simgit;
 

@@ -4,6 +4,7 @@
 #include "tests/sim/simgit_parts.h"
 
 #include "drive/git/git_call.h"
+#include "drive/worktree/worktree.h"
 
 /* ensure */
 

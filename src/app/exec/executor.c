@@ -25,6 +25,7 @@
 #include "base/utf8.h"
 #include "drive/git/git.h"
 #include "drive/tmux/tmux.h"
+#include "drive/worktree/worktree.h"
 #include "sys/file/file.h"
 #include "sys/host/inject.h"
 #include "sys/loop/job.h"

@@ -17,6 +17,7 @@
 #include "core/config/command_env.h"
 #include "core/text/redact.h"
 #include "drive/git/git.h"
+#include "drive/worktree/worktree.h"
 #include "sys/host/clock.h"
 #include "sys/host/inject.h"
 #include "sys/loop/job.h"

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "drive/git/git.h"
 #include "drive/run/run.h"
+#include "drive/worktree/worktree.h"
 #include "sys/host/inject.h"
 #include "sys/loop/loop.h"
 

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/state/state.h"
+#include "drive/accept/git_accept.h"
 #include "drive/git/git.h"
 
 static const char *const movers[] = {

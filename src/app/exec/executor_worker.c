@@ -12,6 +12,7 @@
 #include "core/state/state.h"
 #include "drive/accept/git_accept.h"
 #include "drive/git/git.h"
+#include "drive/worktree/worktree.h"
 
 struct worker_place {
 	str worker, path, ref;

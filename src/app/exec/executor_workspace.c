@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "drive/git/git.h"
+#include "drive/worktree/worktree.h"
 
 /* What git made, until it is set up; in the task's arena. */
 struct workspace {

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "core/event/event.h"
 #include "drive/git/git.h"
+#include "drive/worktree/worktree.h"
 #include "sys/file/file.h"
 #include "sys/loop/loop.h"
 

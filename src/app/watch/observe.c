@@ -14,6 +14,7 @@
 #include "core/model/silence.h"
 #include "drive/git/git.h"
 #include "drive/run/run.h"
+#include "drive/worktree/worktree.h"
 #include "sys/host/clock.h"
 #include "sys/loop/loop.h"
 #include "sys/proc/proc_usage.h"

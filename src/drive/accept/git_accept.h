@@ -59,3 +59,19 @@ struct git_pick {
 	str path, target, message, key, rescue_ref;
 };
 void git_pick(struct git *g, const struct git_pick *spec, git_done_fn *done, void *user);
+
+/*
+ * Would these two commits or branches conflict? GIT_OK, or GIT_CONFLICT with the files. Waits for no
+ * other call, takes no lock, and leaves nothing in the repository.
+ */
+void git_predict(struct git *g, str a, str b, git_done_fn *done, void *user);
+
+/*
+ * The target branch is no longer at `from`: target_seen says where it is, mover who moved it, news what
+ * is new there (GIT_NEWS at most), commits how many of its commits are gone. Only reads, waits for
+ * no other call. Where it is at `from` all the same, or gone, only target_seen is set, or nothing.
+ */
+void git_moved(struct git *g, str target, str from,
+		void (*done)(void *user, int r, const struct git_result *res,
+				const struct ov_err *err),
+		void *user);

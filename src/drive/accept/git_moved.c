@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "drive/accept/git_accept.h"
 #include "drive/accept/git_target_steps.h"
 #include "drive/git/git_call.h"
 #include "drive/git/git_steps.h"

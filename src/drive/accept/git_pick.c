@@ -10,6 +10,7 @@
 #include "drive/gitrules/git_settings.h"
 #include "drive/worktree/git_add.h"
 #include "drive/worktree/git_tree_steps.h"
+#include "drive/worktree/worktree.h"
 
 static int rescue(struct git_call *c, struct ov_err *err _unused_)
 {

@@ -5,6 +5,7 @@
  */
 #include <unistd.h>
 
+#include "drive/accept/git_accept.h"
 #include "drive/accept/git_target_steps.h"
 #include "drive/git/git_call.h"
 #include "sys/file/file.h"

@@ -1,9 +1,6 @@
 #pragma once
-/* Who moved the target branch; the call that finds it out is in drive/accept/git_moved.c. Part of drive/git/git.h. */
+/* Who moved the target branch; the call that finds it out is in drive/accept/git_accept.h. Part of drive/git/git.h. */
 #include "base/ov.h"
-
-struct git;
-struct git_result;
 
 enum { GIT_NEWS = 20 };
 
@@ -19,13 +16,3 @@ enum git_mover {
 struct git_new_commit {
 	str commit, accept_key, revert_key, author, subject;
 };
-
-/*
- * The target branch is no longer at `from`: target_seen says where it is, mover who moved it, news what
- * is new there (GIT_NEWS at most), commits how many of its commits are gone. Only reads, waits for
- * no other call. Where it is at `from` all the same, or gone, only target_seen is set, or nothing.
- */
-void git_moved(struct git *g, str target, str from,
-		void (*done)(void *user, int r, const struct git_result *res,
-				const struct ov_err *err),
-		void *user);

@@ -9,6 +9,7 @@
 #include "data/id/sha256.h"
 #include "drive/git/git_call.h"
 #include "drive/git/git_steps.h"
+#include "drive/worktree/worktree.h"
 
 /* Beyond so many changed files their names and hashes have to do. */
 enum { STATS_MAX = 4096 };

@@ -11,6 +11,7 @@
 #include "drive/worktree/git_add.h"
 #include "drive/worktree/git_embedded.h"
 #include "drive/worktree/git_tree_steps.h"
+#include "drive/worktree/worktree.h"
 
 static str branch_ref(struct git_call *c)
 {

@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include "drive/git/git_aside.h"
-#include "drive/git/git_call.h"
 #include "drive/git/git_steps.h"
 #include "drive/gitrules/git_settings.h"
 #include "drive/worktree/git_embedded.h"
 #include "drive/worktree/git_tree_steps.h"
+#include "drive/worktree/worktree.h"
 #include "sys/file/file.h"
 
 #define BRANCH "branch"        /* a note: what ensure made the worktree for; written last */
