@@ -105,6 +105,28 @@ class Help(Case):
             self.assertIn(f"\n## `overseer {name}`\n", out)
         self.assertIn("| `E_UNAVAILABLE` | 7 |", out)
 
+    def test_examples_and_notes_come_from_the_row(self):
+        out = self.ok("help", "goal", "create").out
+        self.assertIn("\nExample  overseer goal create --title ", out)
+        self.assertRegex(out, r"--stakeholder NAME +who else cares \(repeatable\)\n")
+        self.assertIn("usage: overseer plan diff GOAL [V1 [V2]]\n", self.ok("help", "plan", "diff").out)
+
+    def test_operations_with_their_schema(self):
+        """Every operation of the documents, its parameters as JSON Schema; options of commands are none."""
+        found = {op["name"]: op for op in json.loads(self.ok("help", "--operations").out)}
+        page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/operations.md")
+        with open(page, encoding="utf-8") as f:
+            self.assertEqual(sorted(found), sorted(re.findall(r"^## `([a-z.]+)`$", f.read(), re.M)))
+        for op in found.values():
+            schema = op["parameters"]
+            self.assertEqual((schema["type"], schema["additionalProperties"]), ("object", False), op)
+            self.assertLessEqual(set(schema.get("required", [])), set(schema["properties"]), op)
+        self.assertEqual(found["status.get"]["parameters"]["properties"], {})
+        self.assertEqual(found["goal.create"]["parameters"]["required"], ["title"])
+        self.assertEqual(found["goal.create"]["parameters"]["properties"]["stakeholders"],
+                         {"type": "array", "description": "who else cares", "items": {"type": "string"}, "maxItems": 64})
+        self.assertEqual(found["goal.create"]["callers"], "person")
+
     def test_no_trailing_blanks(self):
         for args in (["help"], ["help", "goal", "create"], ["help", "--markdown"]):
             self.assertNotRegex(self.ok(*args).out, r"(?m)[ \t]+$")

@@ -2,16 +2,6 @@
 #include "cli/call/command.h"
 #include "cli/out/lane.h"
 
-static str joined(struct arena *a, const value *list, const char *between)
-{
-	str s = STR("");
-
-	for (size_t i = 0; i < value_count(list); i++)
-		s = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(s), i ? between : "",
-				STR_ARG(value_str_or(value_item(list, i), STR(""))));
-	return s;
-}
-
 /* What keeps it from working, or that nothing does. */
 static str state_text(struct out *o, const value *x, enum style *ret_style)
 {
@@ -31,8 +21,8 @@ static str state_text(struct out *o, const value *x, enum style *ret_style)
 /* "read, edit; not web" */
 static str tools_text(struct arena *a, const value *tools)
 {
-	str allow = joined(a, value_at(tools, "allow"), ", "),
-	    deny = joined(a, value_at(tools, "deny"), ", ");
+	str allow = out_joined(a, value_at(tools, "allow"), ", "),
+	    deny = out_joined(a, value_at(tools, "deny"), ", ");
 
 	if (!allow.n)
 		allow = STR("all");
@@ -42,7 +32,7 @@ static str tools_text(struct arena *a, const value *tools)
 
 static void agent_row(struct out *o, const value *x)
 {
-	str tags = joined(o->arena, value_at(x, "capabilities"), ", "),
+	str tags = out_joined(o->arena, value_at(x, "capabilities"), ", "),
 	    model = value_str_at(x, "model"), about = value_str_at(x, "description");
 	enum style style;
 	str state = state_text(o, x, &style);
@@ -159,8 +149,8 @@ void show_agent_show(struct cli *c, const value *x)
 			arena_printf(o->arena, "%lld of %lld", (long long)value_int_at(x, "in_use"),
 					(long long)value_int_at(x, "concurrency")));
 	out_field(o, "Tools", tools_text(o->arena, value_at(x, "tools")));
-	out_field(o, "Roles", joined(o->arena, value_at(x, "roles"), ", "));
-	out_field(o, "Good for", joined(o->arena, value_at(x, "capabilities"), ", "));
+	out_field(o, "Roles", out_joined(o->arena, value_at(x, "roles"), ", "));
+	out_field(o, "Good for", out_joined(o->arena, value_at(x, "capabilities"), ", "));
 	out_field(o, "About", value_str_at(x, "description"));
 	table_end(o, "  ");
 	show_gaps(o, value_at(x, "cannot_tell"));

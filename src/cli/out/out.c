@@ -272,6 +272,22 @@ void out_field(struct out *o, const char *label, str s)
 	row_end(o);
 }
 
+void out_fields(struct out *o, const char *label, const value *texts)
+{
+	for (size_t i = 0; i < value_count(texts); i++)
+		out_field(o, i ? "" : label, value_str_or(value_item(texts, i), STR("")));
+}
+
+str out_joined(struct arena *a, const value *texts, const char *between)
+{
+	str s = STR("");
+
+	for (size_t i = 0; i < value_count(texts); i++)
+		s = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(s), i ? between : "",
+				STR_ARG(value_str_or(value_item(texts, i), STR(""))));
+	return s;
+}
+
 /* As people say it: no seconds from a minute on. */
 static str human_duration(struct out *o, int64_t ms)
 {

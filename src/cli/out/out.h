@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/ov.h"
 #include "base/vec.h"
+#include "data/value/value.h"
 
 enum style { S_PLAIN, S_BOLD, S_DIM, S_RED, S_GREEN, S_YELLOW, S_CYAN };
 
@@ -57,6 +58,10 @@ void table_end(struct out *o, const char *indent);
 
 /* A row of a label and a text; none when the text is empty. */
 void out_field(struct out *o, const char *label, str s);
+/* A row for each text of a list, the first with the label. */
+void out_fields(struct out *o, const char *label, const value *texts);
+/* The texts of a list as one. */
+str out_joined(struct arena *a, const value *texts, const char *between);
 
 /* "17m" since a time in RFC 3339; "-" when there is none. */
 str out_age(struct out *o, str rfc3339);

@@ -145,15 +145,6 @@ void show_goal_list(struct cli *c, const value *res)
 				(long long)put_away);
 }
 
-static void list_texts(struct out *o, const char *label, const value *texts)
-{
-	for (size_t i = 0; i < value_count(texts); i++) {
-		cell(o, S_DIM, i ? STR("") : str_from(label));
-		cell(o, S_PLAIN, value_str_or(value_item(texts, i), STR("")));
-		row_end(o);
-	}
-}
-
 static void list_risks(struct out *o, const value *risks)
 {
 	for (size_t i = 0; i < value_count(risks); i++) {
@@ -263,14 +254,14 @@ static void goal_show_record(struct out *o, const value *g)
 {
 	show_state(o, g);
 	show_usage(o, value_at(g, "usage"));
-	list_texts(o, "Success", value_at(g, "success_criteria"));
-	list_texts(o, "Keep", value_at(g, "constraints"));
-	list_texts(o, "Not asked", value_at(g, "non_goals"));
-	list_texts(o, "Assumed", value_at(g, "assumptions"));
-	list_texts(o, "Stakeholders", value_at(g, "stakeholders"));
+	out_fields(o, "Success", value_at(g, "success_criteria"));
+	out_fields(o, "Keep", value_at(g, "constraints"));
+	out_fields(o, "Not asked", value_at(g, "non_goals"));
+	out_fields(o, "Assumed", value_at(g, "assumptions"));
+	out_fields(o, "Stakeholders", value_at(g, "stakeholders"));
 	list_risks(o, value_at(g, "risks"));
 	show_oversight(o, value_at(g, "oversight"));
-	list_texts(o, "Tags", value_at(g, "tags"));
+	out_fields(o, "Tags", value_at(g, "tags"));
 	show_origin(o, g);
 	table_end(o, "");
 	if (value_str_at(g, "problem_statement").n) {

@@ -64,12 +64,6 @@ void show_work_list(struct cli *c, const value *res)
 		out_f(&c->out, "No work%s.\n", cli_narrowed(c) ? " fits" : " yet");
 }
 
-static void texts(struct out *o, const char *label, const value *list)
-{
-	for (size_t i = 0; i < value_count(list); i++)
-		out_field(o, i ? "" : label, value_str_or(value_item(list, i), STR("")));
-}
-
 static void show_runs(struct out *o, const value *runs)
 {
 	if (value_count(runs))
@@ -86,16 +80,6 @@ static void show_runs(struct out *o, const value *runs)
 		row_end(o);
 	}
 	table_end(o, "  ");
-}
-
-static str work_joined(struct arena *a, const value *list, const char *sep)
-{
-	str out = STR("");
-
-	for (size_t i = 0; i < value_count(list); i++)
-		out = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(out), i ? sep : "",
-				STR_ARG(value_str_or(value_item(list, i), STR(""))));
-	return out;
 }
 
 static str ago(struct out *o, str at, str what)
@@ -210,8 +194,8 @@ static void show_hints(struct out *o, str effort, str risk)
 /* "read, edit, not Bash"; empty: all. */
 static str tools_text(struct arena *a, const value *tools)
 {
-	str allow = work_joined(a, value_at(tools, "allow"), ", "),
-	    deny = work_joined(a, value_at(tools, "deny"), ", ");
+	str allow = out_joined(a, value_at(tools, "allow"), ", "),
+	    deny = out_joined(a, value_at(tools, "deny"), ", ");
 
 	if (!deny.n)
 		return allow;
@@ -244,16 +228,16 @@ static void show_node(struct cli *c, const value *n)
 	show_standing(o, n);
 	out_field(o, "Now", value_str_at(value_at(n, "now"), "text"));
 	out_field(o, "Goal", value_str_at(n, "goal"));
-	out_field(o, "Path", work_joined(o->arena, value_at(n, "path"), " > "));
+	out_field(o, "Path", out_joined(o->arena, value_at(n, "path"), " > "));
 	out_field(o, "Objective", value_str_at(n, "objective"));
 	out_field(o, "Outcome", value_str_at(n, "outcome"));
 	out_field(o, "Done when", value_str_at(n, "definition_of_done"));
-	texts(o, "Accepted if", value_at(n, "acceptance"));
-	out_field(o, "After", work_joined(o->arena, value_at(n, "deps"), ", "));
-	out_field(o, "Blocks", work_joined(o->arena, value_at(n, "blocks"), ", "));
-	out_field(o, "Parts", work_joined(o->arena, value_at(n, "children"), ", "));
+	out_fields(o, "Accepted if", value_at(n, "acceptance"));
+	out_field(o, "After", out_joined(o->arena, value_at(n, "deps"), ", "));
+	out_field(o, "Blocks", out_joined(o->arena, value_at(n, "blocks"), ", "));
+	out_field(o, "Parts", out_joined(o->arena, value_at(n, "children"), ", "));
 	out_field(o, "Agent", value_str_at(n, "suggested_agent"));
-	out_field(o, "Needs", work_joined(o->arena, value_at(n, "required_tools"), ", "));
+	out_field(o, "Needs", out_joined(o->arena, value_at(n, "required_tools"), ", "));
 	out_field(o, "Tools",
 			value_str_at(n, "tools_problem").n
 					? value_str_at(n, "tools_problem")
