@@ -31,10 +31,8 @@ static void httpd_run(struct httpd *h)
 		loop_timer_off(h->timer);
 }
 
-static void httpd_ready(void *user, int fd, unsigned events)
+static void httpd_ready(void *user, int fd _unused_, unsigned events _unused_)
 {
-	(void)fd;
-	(void)events;
 	httpd_run(user);
 }
 

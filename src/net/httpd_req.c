@@ -185,12 +185,11 @@ static enum MHD_Result hand_over(struct http_pending *p)
 }
 
 enum MHD_Result http_on_request(void *cls, struct MHD_Connection *mhd, const char *url,
-		const char *method, const char *version, const char *data, size_t *size,
+		const char *method, const char *version _unused_, const char *data, size_t *size,
 		void **state)
 {
 	struct http_pending *p = *state;
 
-	(void)version;
 	if (!p) {
 		*state = p = pending_new(cls, mhd);
 		check_headers(p, url, method);
@@ -211,13 +210,11 @@ enum MHD_Result http_on_request(void *cls, struct MHD_Connection *mhd, const cha
 	return p->handed ? MHD_NO : hand_over(p);
 }
 
-void http_on_completed(void *cls, struct MHD_Connection *mhd, void **state,
-		enum MHD_RequestTerminationCode why)
+void http_on_completed(void *cls _unused_, struct MHD_Connection *mhd, void **state,
+		enum MHD_RequestTerminationCode why _unused_)
 {
 	struct http_pending *p = *state;
 
-	(void)cls;
-	(void)why;
 	if (!p)
 		return;
 	*state = NULL;
@@ -281,12 +278,11 @@ void http_answer_err(struct http_req *req, const struct ov_err *err)
 			error_body(req->arena, err));
 }
 
-static ssize_t stream_pull(void *cls, uint64_t pos, char *p, size_t max)
+static ssize_t stream_pull(void *cls, uint64_t pos _unused_, char *p, size_t max)
 {
 	struct http_stream *s = cls;
 	ssize_t n = s->ops->pull(s->user, p, max);
 
-	(void)pos;
 	if (n < 0)
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	if (n == 0)

@@ -250,9 +250,9 @@ static void conn_eof(void *user)
 	conn_pump(c);
 }
 
-static void conn_failed(void *user, const struct ov_err *err)
+/* Broken or too slow: in both cases there is nobody to tell. */
+static void conn_failed(void *user, const struct ov_err *err _unused_)
 {
-	(void)err; /* broken or too slow: in both cases there is nobody to tell */
 	conn_close(user);
 }
 
@@ -365,11 +365,10 @@ static void conn_accepted(struct rpcd *d, int fd)
 	proc_done(&peer.proc);
 }
 
-static void accept_some(void *user, int fd, unsigned events)
+static void accept_some(void *user, int fd, unsigned events _unused_)
 {
 	struct rpcd *d = user;
 
-	(void)events;
 	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
 		int conn = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 

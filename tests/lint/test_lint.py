@@ -331,6 +331,12 @@ class Names(Tree):
         (self.dir / "src/core/d.c").unlink()
         self.accepted(self.check())
 
+    def test_what_is_not_used_is_declared_so(self):
+        self.plant("core/a.c", "int f(int x _unused_)\n{\n\t(void)g(x);\n}\n")
+        self.accepted(self.check())
+        self.plant("core/a.c", "int f(int x)\n{\n\t(void)x;\n}\n")
+        self.refused(self.check(), "src/core/a.c: x is not used: declare it _unused_")
+
     def test_comments_and_macros_define_nothing(self):
         self.four("/*\nint f(void)\n{\n */\n#define X(n) \\\n\tint f_##n(void) \\\n\t{ }\nint f(void);\n")
         self.plant("core/e.c", "int e(void)\n{\n}\n")

@@ -136,11 +136,10 @@ static void exec_close(struct driver_run *d)
 	mem_free(d);
 }
 
-static void on_hook(void *user, const struct fact *f, str taken, str line)
+static void on_hook(void *user, const struct fact *f, str taken, str line _unused_)
 {
 	struct driver_run *d = user;
 
-	(void)line;
 	if (f)
 		d->ev.fact(d->user, f, f->at ? f->at : loop_now(d->loop));
 	if (taken.n)

@@ -35,7 +35,7 @@ struct driver_hooks {
 	struct ndjson lines;
 };
 
-static void on_events(void *user, str bytes, uint64_t at)
+static void on_events(void *user, str bytes, uint64_t at _unused_)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -43,7 +43,6 @@ static void on_events(void *user, str bytes, uint64_t at)
 	struct fact f;
 	str line, taken;
 
-	(void)at;
 	h->seen += bytes.n;
 	if (h->seen > READ_MAX) {
 		log_warn("%s/" HOOK_EVENTS " has more than %d bytes: the rest of it is not read",

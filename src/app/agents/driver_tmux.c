@@ -421,14 +421,13 @@ static const struct agent_format *tmux_format(const struct driver_run *d)
 	return d->as.format;
 }
 
-static void tmux_place(struct arena *a, const char *store, str worker, str run_id,
+static void tmux_place(struct arena *a, const char *store, str worker, str run_id _unused_,
 		struct driver_place *ret)
 {
 	struct tmux_names n = tmux_names(a, store, NULL);
 	const char *session = arena_printf(a, "=%s-" STR_FMT, n.prefix, STR_ARG(worker)).p;
 	const char *pane = arena_printf(a, "%s:", session).p;
 
-	(void)run_id;
 	/* Whoever is inside a tmux already means this one all the same. */
 	ret->attach = copy_words(a,
 			(const char *const[]){ "env", "-u", "TMUX", "tmux", "-S", n.socket,

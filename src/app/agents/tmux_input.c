@@ -190,13 +190,12 @@ static bool is_awaited(struct tmux_input *t, str screen)
 }
 
 /* One key after the other, each only by what the screen shows then. */
-static void on_question(void *user, int r, str text, const struct ov_err *err)
+static void on_question(void *user, int r, str text, const struct ov_err *err _unused_)
 {
 	struct tmux_input *t = user;
 	str line = r == 0 ? answer_line(t, text) : (str){ 0 };
 	bool chosen = str_starts(line, STR(CHOSEN));
 
-	(void)err;
 	if (!may_answer(t))
 		return;
 	if (!line.n) {
@@ -272,11 +271,10 @@ static bool is_shown(const struct tmux_input *t, str screen)
 			(first.n && str_contains(screen, utf8_truncate(first, SHOWN_BYTES)));
 }
 
-static void on_screen_to_submit(void *user, int r, str text, const struct ov_err *err)
+static void on_screen_to_submit(void *user, int r, str text, const struct ov_err *err _unused_)
 {
 	struct tmux_input *t = user;
 
-	(void)err;
 	t->busy = false;
 	if (t->step == STEP_DONE)
 		return;
@@ -362,12 +360,11 @@ static bool takes_input(const struct tmux_input *t, str screen)
 	return !mark.n;
 }
 
-static void on_screen(void *user, int r, str text, const struct ov_err *err)
+static void on_screen(void *user, int r, str text, const struct ov_err *err _unused_)
 {
 	struct tmux_input *t = user;
 	bool shown;
 
-	(void)err;
 	t->busy = false;
 	if (t->step == STEP_DONE)
 		return;
@@ -399,11 +396,10 @@ static void confirm(struct tmux_input *t)
 }
 
 /* Its screen tells what a person is told, and nothing else follows from it. */
-static void on_late_screen(void *user, int r, str text, const struct ov_err *err)
+static void on_late_screen(void *user, int r, str text, const struct ov_err *err _unused_)
 {
 	struct tmux_input *t = user;
 
-	(void)err;
 	if (t->step == STEP_LATE)
 		t->o.late(t->o.user, r == 0 && t->o.trust_answer && answer_line(t, text).n);
 }

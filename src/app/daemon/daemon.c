@@ -40,9 +40,8 @@ static ov_time world_now(void *user)
 	return loop_now(d->loop);
 }
 
-static void world_entropy(void *user, void *p, size_t n)
+static void world_entropy(void *user _unused_, void *p, size_t n)
 {
-	(void)user;
 	rand_bytes(p, n);
 }
 
@@ -121,15 +120,13 @@ static void world_store_failed(void *user, const struct ov_err *err)
 		log_info("the store can be written again");
 }
 
-static void world_contradicted(void *user, const struct ov_err *err)
+static void world_contradicted(void *user _unused_, const struct ov_err *err)
 {
-	(void)user;
 	log_warn("%s; nothing of it happened: this is a bug", err->msg);
 }
 
-static void world_snapshot(void *user)
+static void world_snapshot(void *user _unused_)
 {
-	(void)user;
 	mem_trim();
 }
 
@@ -267,11 +264,10 @@ static void signal_stop(void *user, int signo)
 		daemon_stop(d, signo == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
-static void signal_reload(void *user, int signo)
+static void signal_reload(void *user, int signo _unused_)
 {
 	struct ov_err err = { 0 };
 
-	(void)signo;
 	if (daemon_reload(user, &err) < 0)
 		log_warn("config.toml was not reloaded: %s", err.msg);
 }
@@ -509,7 +505,7 @@ static void daemon_tell(int fd, const struct ov_err *err)
 {
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
-	ssize_t n;
+	ssize_t n _unused_; /* nobody listens any more */
 
 	if (fd < 0)
 		return;
@@ -519,7 +515,6 @@ static void daemon_tell(int fd, const struct ov_err *err)
 	else
 		buf_adds(&b, STR("ready\n"));
 	n = write(fd, b.p, b.n);
-	(void)n; /* nobody listens any more */
 	close(fd);
 }
 

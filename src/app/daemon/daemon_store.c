@@ -17,9 +17,8 @@
 
 enum { RUNS_MAX = 10 * 1000 * 1000, ARCHIVE_PAUSE_MS = 20 };
 
-static void store_traced(void *user, const char *text)
+static void store_traced(void *user _unused_, const char *text)
 {
-	(void)user;
 	log_info("store: %s", text);
 }
 

@@ -329,12 +329,11 @@ static void call_daemon_stop(struct daemon *d, struct rpc_call *call)
 }
 
 /* What is known after the change is the answer. */
-static void auto_switched(void *user, int r, const value *result, const struct ov_err *err)
+static void auto_switched(void *user, int r, const value *result _unused_, const struct ov_err *err)
 {
 	struct pending_auto *p = user;
 	const struct world w = { engine_state(p->d->engine), &p->d->config->policy };
 
-	(void)result;
 	if (r < 0)
 		rpc_call_error(p->call, err);
 	else

@@ -28,23 +28,21 @@ enum {
 	CONFIG_MAX = 1024 * 1024,
 };
 
-void test_say(struct agent_test *t, const value *v)
+void test_say(struct agent_test *t _unused_, const value *v)
 {
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
 
-	(void)t;
 	json_write(&b, v);
 	buf_addc(&b, '\n');
 	fwrite(b.p, 1, b.n, stdout);
 	fflush(stdout);
 }
 
-static void on_output(void *user, str bytes, uint64_t at)
+static void on_output(void *user, str bytes, uint64_t at _unused_)
 {
 	struct agent_test *t = user;
 
-	(void)at;
 	t->seen.bytes += bytes.n;
 }
 
@@ -103,11 +101,10 @@ static void on_time(void *user)
 	t->driver->stop(t->run, NULL);
 }
 
-static void on_signal(void *user, int signo)
+static void on_signal(void *user, int signo _unused_)
 {
 	struct agent_test *t = user;
 
-	(void)signo;
 	t->cancelled = true;
 	t->driver->stop(t->run, NULL);
 }

@@ -32,11 +32,10 @@
 #include "sys/loop/loop.h"
 
 /* What was seen may change what is to be done. */
-static void looked(void *user, str run_id)
+static void looked(void *user, str run_id _unused_)
 {
 	struct executor *x = user;
 
-	(void)run_id;
 	engine_touch(x->engine);
 }
 

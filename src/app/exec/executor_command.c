@@ -29,11 +29,11 @@
 enum { COMMAND_TAIL_BYTES = 3000, COMMAND_VARIABLES = 8 };
 
 /* Whatever the command left is not the agent's work: it must not be harvested with the next run. */
-static void restored(void *user, int r, const struct git_result *res, const struct ov_err *err)
+static void restored(void *user, int r, const struct git_result *res _unused_,
+		const struct ov_err *err)
 {
 	struct task *t = user;
 
-	(void)res;
 	if (r < 0)
 		outcome_new(t, STR("error"), str_from(err->msg));
 	task_report(t);

@@ -108,7 +108,7 @@ static void told(void *user, const struct notify_outcome *o)
 	task_report(t);
 }
 
-void perform_notify(struct task *t, const struct assignment *none)
+void perform_notify(struct task *t, const struct assignment *none _unused_)
 {
 	struct executor *x = t->x;
 	const struct state *s = engine_state(x->engine);
@@ -117,7 +117,6 @@ void perform_notify(struct task *t, const struct assignment *none)
 	struct ov_err err = { 0 };
 	struct notice_message m;
 
-	(void)none;
 	if (!notice) {
 		ov_fail(&err, OV_ENOTFOUND, "there is no such notice any more");
 		fail_later(t, &err);

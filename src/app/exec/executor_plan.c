@@ -82,7 +82,7 @@ void executor_plan_published(struct executor *x, const struct event *e)
 	}
 }
 
-void perform_plan(struct task *t, const struct assignment *none)
+void perform_plan(struct task *t, const struct assignment *none _unused_)
 {
 	struct executor *x = t->x;
 	const struct state *s = engine_state(x->engine);
@@ -90,7 +90,6 @@ void perform_plan(struct task *t, const struct assignment *none)
 	struct planning_request rq = { .config = x->o.config };
 	struct ov_err err = { 0 };
 
-	(void)none;
 	rq.goal = state_goal(s, fx->goal_id);
 	rq.node = fx->node_id.n ? state_node(s, fx->goal_id, fx->node_id) : NULL;
 	if (plan_is_over(rq.goal) || !planner_purpose_from(fx->purpose, &rq.purpose) ||

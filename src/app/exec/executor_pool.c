@@ -80,7 +80,7 @@ static void answered(void *user, const struct pool_end *end, str errors)
 	task_report(t);
 }
 
-void perform_pool(struct task *t, const struct assignment *none)
+void perform_pool(struct task *t, const struct assignment *none _unused_)
 {
 	struct executor *x = t->x;
 	const struct effect *fx = state_effect(engine_state(x->engine), t->effect_id);
@@ -95,7 +95,6 @@ void perform_pool(struct task *t, const struct assignment *none)
 		.timeout = x->o.config->task_pool_timeout };
 	struct ov_err err = { 0 };
 
-	(void)none;
 	if (pool_ask(&spec, answered, t, &t->pool, &err) < 0)
 		fail_later(t, &err);
 }

@@ -64,11 +64,11 @@ static void target_report(struct task *t, str from, str to, const struct git_res
 }
 
 /* That it could not be found out stops nothing: the next step sees the same. */
-static void looked(void *user, int r, const struct git_result *res, const struct ov_err *err)
+static void looked(void *user, int r, const struct git_result *res,
+		const struct ov_err *err _unused_)
 {
 	struct task *t = user;
 
-	(void)err;
 	if (r == 0 && res->target_seen.n)
 		target_report(t, t->target_known, res->target_seen, res);
 	task_report(t);

@@ -108,7 +108,7 @@ static void perform_nuke(struct task *t, const struct effect *fx)
 	git_remove(t->x->git, p.path, p.ref, task_git_done, t);
 }
 
-void perform_worker(struct task *t, const struct assignment *as)
+void perform_worker(struct task *t, const struct assignment *as _unused_)
 {
 	static const struct {
 		const char *purpose;
@@ -121,7 +121,6 @@ void perform_worker(struct task *t, const struct assignment *as)
 	};
 	const struct effect *fx = state_effect(engine_state(t->x->engine), t->effect_id);
 
-	(void)as;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (str_is(fx->purpose, rows[i].purpose)) {
 			rows[i].perform(t, fx);

@@ -38,7 +38,7 @@ static void look_at(struct executor *x, const struct run *r)
 		freeze_ask(lr, wanted);
 }
 
-static void freeze_answered(void *user, int code, const struct ov_err *err)
+static void freeze_answered(void *user, int code, const struct ov_err *err _unused_)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -48,7 +48,6 @@ static void freeze_answered(void *user, int code, const struct ov_err *err)
 	struct live_run *lr = map_get(&x->runs, id);
 	value *v;
 
-	(void)err;
 	if (lr) {
 		lr->freezing = false;
 		/* It has no group: it is left to finish, and nobody asks again. */

@@ -14,14 +14,13 @@ static void _printf_(2, 0) log_line(const char *level, const char *fmt, va_list 
 	struct arena a = ARENA_INIT;
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
-	ssize_t n;
+	ssize_t n _unused_; /* a log that cannot be written must not stop the work */
 
 	buf_adds(&b, time_format(&a, clock_wall()));
 	buf_addf(&b, " %s ", level);
 	buf_vaddf(&b, fmt, ap);
 	buf_addc(&b, '\n');
 	n = write(STDERR_FILENO, b.p, b.n);
-	(void)n; /* a log that cannot be written must not stop the work */
 }
 
 void log_info(const char *fmt, ...)

@@ -158,9 +158,8 @@ static void name_agents(struct names *n, const struct op_ctx *cx)
 		add_name(n, cx->config->agents[i].name);
 }
 
-static void name_daemon(struct names *n, const struct op_ctx *cx)
+static void name_daemon(struct names *n, const struct op_ctx *cx _unused_)
 {
-	(void)cx;
 	add_name(n, STR("daemon"));
 }
 

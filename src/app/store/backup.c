@@ -132,14 +132,14 @@ static bool is_damaged(const char *url)
 	return damaged;
 }
 
-int op_store_verify(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_store_verify(struct op_ctx *cx, const value *params _unused_, value **ret,
+		struct ov_err *err)
 {
 	struct ov_err found = { 0 };
 	struct store *s = NULL;
 	uint64_t last = 0;
 	int r;
 
-	(void)params;
 	(void)!nice(10); /* it reads everything, and nobody waits for it */
 	r = store_open(str_from(cx->daemon->store_url), STORE_READ_ONLY, &s, &found);
 	if (r == 0)

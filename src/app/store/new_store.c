@@ -29,11 +29,10 @@ int new_store_open(struct new_store *n, struct arena *a, const char *path, struc
 	return r;
 }
 
-static void appended(void *user, int r, uint64_t head, const struct ov_err *err)
+static void appended(void *user, int r, uint64_t head _unused_, const struct ov_err *err)
 {
 	struct ov_err *failed = user;
 
-	(void)head;
 	if (r < 0)
 		*failed = *err;
 }

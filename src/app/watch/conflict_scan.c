@@ -284,11 +284,11 @@ static void note(struct conflict_scan *r, str files)
 
 static void watch_conflict_scan_look(struct conflict_scan *r);
 
-static void predicted(void *user, int got, const struct git_result *res, const struct ov_err *err)
+static void predicted(void *user, int got, const struct git_result *res,
+		const struct ov_err *err _unused_)
 {
 	struct conflict_scan *r = user;
 
-	(void)err;
 	r->busy = false;
 	/* A commit that git cannot read, or an odd history: nothing is known, nothing is said. */
 	if (got == 0)
@@ -297,13 +297,11 @@ static void predicted(void *user, int got, const struct git_result *res, const s
 }
 
 /* What cannot be taken over cannot be compared either, and git says so then. */
-static void took(void *user, int got, const struct git_result *res, const struct ov_err *err)
+static void took(void *user, int got _unused_, const struct git_result *res _unused_,
+		const struct ov_err *err _unused_)
 {
 	struct conflict_scan *r = user;
 
-	(void)got;
-	(void)res;
-	(void)err;
 	r->busy = false;
 	if (r->taking)
 		r->taking->taken = true;

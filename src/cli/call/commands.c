@@ -77,9 +77,8 @@ int cli_call(struct cli *c, enum op_id op, const value *params, const value **re
 	return r;
 }
 
-int cmd_version(struct cli *c, struct ov_err *err)
+int cmd_version(struct cli *c, struct ov_err *err _unused_)
 {
-	(void)err;
 	out_f(&c->out, c->json ? "{\"version\":\"%s\"}\n" : "overseer %s\n", OV_VERSION);
 	return 0;
 }

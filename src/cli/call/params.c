@@ -21,11 +21,11 @@ static str text_of(const struct cli *c, const struct op_param *p)
 	return p->place ? c->args[p->place - 1] : cli_flag(c, p->flag);
 }
 
-static int form_word(struct cli *c, const struct op_param *p, value **ret, struct ov_err *err)
+static int form_word(struct cli *c, const struct op_param *p, value **ret,
+		struct ov_err *err _unused_)
 {
 	int64_t n = 0;
 
-	(void)err;
 	switch (p->type) {
 	case PARAM_BOOL: *ret = value_bool(c->arena, true); break;
 	case PARAM_TEXTS: *ret = cli_list(c, p->flag); break;
@@ -140,12 +140,12 @@ static int form_settings(struct cli *c, const struct op_param *p, value **ret, s
 }
 
 /* "RISK | IMPACT | MITIGATION", the last two may be left out. */
-static int form_risks(struct cli *c, const struct op_param *p, value **ret, struct ov_err *err)
+static int form_risks(struct cli *c, const struct op_param *p, value **ret,
+		struct ov_err *err _unused_)
 {
 	static const char *const keys[] = { "risk", "impact", "mitigation" };
 	const value *given = cli_list(c, p->flag);
 
-	(void)err;
 	*ret = value_array(c->arena);
 	for (size_t i = 0; i < value_count(given); i++) {
 		str rest = value_item(given, i)->s, part;
@@ -164,11 +164,11 @@ static int form_risks(struct cli *c, const struct op_param *p, value **ret, stru
 }
 
 /* "Bash,edit" and several of these, as one list. */
-static int form_commas(struct cli *c, const struct op_param *p, value **ret, struct ov_err *err)
+static int form_commas(struct cli *c, const struct op_param *p, value **ret,
+		struct ov_err *err _unused_)
 {
 	const value *given = cli_list(c, p->flag);
 
-	(void)err;
 	*ret = value_array(c->arena);
 	for (size_t i = 0; i < value_count(given); i++) {
 		str rest = value_str_or(value_item(given, i), STR("")), part;
@@ -196,11 +196,11 @@ static int form_path(struct cli *c, const struct op_param *p, value **ret, struc
 }
 
 /* The words need no quotes. */
-static int form_rest(struct cli *c, const struct op_param *p, value **ret, struct ov_err *err)
+static int form_rest(struct cli *c, const struct op_param *p, value **ret,
+		struct ov_err *err _unused_)
 {
 	str text = text_of(c, p);
 
-	(void)err;
 	for (size_t i = (size_t)p->place; i < c->args_n; i++)
 		text = arena_printf(c->arena, STR_FMT " " STR_FMT, STR_ARG(text),
 				STR_ARG(c->args[i]));

@@ -24,7 +24,8 @@ struct trial {
 };
 
 /* A short program of ours whose output nobody wants. */
-static int helper(struct trial *t, const char *const *argv, const char *cwd, struct ov_err *err)
+static int helper(struct trial *t _unused_, const char *const *argv, const char *cwd,
+		struct ov_err *err)
 {
 	_cleanup_(buf_done)
 	struct buf out = BUF_INIT;
@@ -34,7 +35,6 @@ static int helper(struct trial *t, const char *const *argv, const char *cwd, str
 		.timeout_ms = HELPER_MS };
 	int status, r = spawn_capture(&spec, &out, &status, err);
 
-	(void)t;
 	if (r == 0 && status != 0)
 		r = ov_fail(err, OV_EIO, "%s %s failed with status %d", argv[0], argv[1], status);
 	return r;

@@ -138,9 +138,8 @@ int cmd_config_check(struct cli *c, struct ov_err *err)
 	return r < 0 ? ov_code_info(OV_EINVALID)->exit_status : 0;
 }
 
-void show_config_reload(struct cli *c, const value *res)
+void show_config_reload(struct cli *c, const value *res _unused_)
 {
-	(void)res;
 	out_f(&c->out, "The daemon uses the configuration as it is now.\n");
 }
 

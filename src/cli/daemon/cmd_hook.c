@@ -225,14 +225,13 @@ static void handle(const struct box *b, const struct hook_call *c)
 	record(b, c, reply.denied, next.dispatch);
 }
 
-int cmd_hook(struct cli *c, struct ov_err *err)
+int cmd_hook(struct cli *c, struct ov_err *err _unused_)
 {
 	const char *run_dir = getenv(HOOK_RUN_DIR);
 	struct box b = { .arena = c->arena, .fd = -1 };
 	struct hook_call call = { 0 };
 	str input;
 
-	(void)err;
 	if (!run_dir || run_dir[0] != '/')
 		return 0;
 	signal(SIGPIPE, SIG_IGN);

@@ -169,9 +169,8 @@ void show_worker_list(struct cli *c, const value *res)
 				"Next  overseer worker add NAME, for one of your own\n");
 }
 
-void show_worker_add(struct cli *c, const value *res)
+void show_worker_add(struct cli *c, const value *res _unused_)
 {
-	(void)res;
 	out_f(&c->out,
 			"Worker " STR_FMT " was added%s.\nNext  overseer worker start " STR_FMT
 			" --task TEXT\n",

@@ -62,9 +62,8 @@ void show_worker_accept(struct cli *c, const value *res)
 			STR_ARG(out_clean(&c->out, value_str_at(res, "target"))));
 }
 
-void show_worker_reject(struct cli *c, const value *res)
+void show_worker_reject(struct cli *c, const value *res _unused_)
 {
-	(void)res;
 	out_f(&c->out,
 			"Its agent is told, and goes on.\nNext  overseer worker "
 			"peek " STR_FMT "\n",

@@ -117,9 +117,8 @@ static void answer_question(struct decide_ctx *cx, const struct answer *a)
 		go_on(cx, a, a->text);
 }
 
-static int check_node(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+static int check_node(struct decide_ctx *cx _unused_, const struct answer *a, struct ov_err *err)
 {
-	(void)cx;
 	return answer_is(a, "cancel") ? accept_check(a->n, err) : 0;
 }
 
@@ -133,9 +132,8 @@ int answer_check_cancel(const struct goal *g, struct ov_err *err)
 }
 
 /* Nothing but a greater budget lets a goal go on. */
-static int check_budget(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+static int check_budget(struct decide_ctx *cx _unused_, const struct answer *a, struct ov_err *err)
 {
-	(void)cx;
 	if (answer_is(a, "cancel"))
 		return answer_check_cancel(a->g, err);
 	if (answer_is(a, "raise"))
@@ -151,11 +149,10 @@ static int check_budget(struct decide_ctx *cx, const struct answer *a, struct ov
 }
 
 /* A goal with nothing to do lies about for ever once nobody is asked about it any more. */
-static int check_plan(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+static int check_plan(struct decide_ctx *cx _unused_, const struct answer *a, struct ov_err *err)
 {
 	bool lacking = !a->g->plan_version || a->g->reopened;
 
-	(void)cx;
 	if (answer_is(a, "cancel"))
 		return answer_check_cancel(a->g, err);
 	if (!lacking || goal_is_over(a->g))
@@ -225,9 +222,8 @@ static void answer_login(struct decide_ctx *cx, const struct answer *a)
 	login_answered(cx, a->x);
 }
 
-static void answer_outage(struct decide_ctx *cx, const struct answer *a)
+static void answer_outage(struct decide_ctx *cx, const struct answer *a _unused_)
 {
-	(void)a;
 	outage_denied(cx);
 }
 

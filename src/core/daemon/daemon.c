@@ -123,7 +123,7 @@ void hard_fail(struct decide_ctx *cx, const struct hard_failure *f)
 }
 
 /* {"cause", "text", "instance", "exit_status", "worker", "command", "output"}, once per daemon. */
-int decide_daemon_fail(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_daemon_fail(struct decide_ctx *cx, const value *params, value **ret_result _unused_,
 		struct ov_err *err)
 {
 	struct hard_failure f = { .cause = value_str_at(params, "cause"),
@@ -134,7 +134,6 @@ int decide_daemon_fail(struct decide_ctx *cx, const value *params, value **ret_r
 		.command = value_str_at(params, "command"),
 		.output = value_str_at(params, "output") };
 
-	(void)ret_result;
 	if (hard_rule(f.cause) == ARRAY_LEN(hard_rules) || !f.instance.n)
 		return ov_fail(err, OV_EINVALID,
 				"\"" STR_FMT "\" is no cause for which a daemon ends",

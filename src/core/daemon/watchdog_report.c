@@ -41,13 +41,12 @@ static void emit_act(struct decide_ctx *cx, const value *act)
 	ev_int(cx, e, "at_ms", value_int_at(act, "at_ms"));
 }
 
-int decide_watch_report(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_watch_report(struct decide_ctx *cx, const value *params, value **ret_result _unused_,
 		struct ov_err *err)
 {
 	const value *acts = value_at(params, "acts");
 	size_t from = cx->out->n;
 
-	(void)ret_result;
 	if (value_count(acts) > LIMIT_ACTS)
 		return ov_fail(err, OV_ELIMIT, "%zu acts at once, at most %d are allowed",
 				value_count(acts), LIMIT_ACTS);

@@ -9,16 +9,14 @@ enum { NAMED = 12 };
 
 enum { SHOWN_DETECTIONS = 3 }; /* the newest */
 
-static bool is_stalled(const struct state *s, const struct node *n)
+static bool is_stalled(const struct state *s _unused_, const struct node *n)
 {
-	(void)s;
 	return n->episode_open && n->assignment && n->assignment->status == AS_STALLED &&
 			n->status != NODE_BLOCKED;
 }
 
-static bool is_blocked(const struct state *s, const struct node *n)
+static bool is_blocked(const struct state *s _unused_, const struct node *n)
 {
-	(void)s;
 	return n->status == NODE_BLOCKED;
 }
 

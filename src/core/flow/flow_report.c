@@ -79,13 +79,12 @@ void send_ended(struct decide_ctx *cx, const struct effect *fx, const struct out
 }
 
 /* {"dispatch", "how"}: the agent was seen to have got it. */
-int decide_dispatch_ack(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_dispatch_ack(struct decide_ctx *cx, const value *params, value **ret_result _unused_,
 		struct ov_err *err)
 {
 	const struct dispatch *d = state_dispatch(cx->state, value_str_at(params, "dispatch"));
 	const struct assignment *as = d ? state_assignment(cx->state, d->assignment_id) : NULL;
 
-	(void)ret_result;
 	if (!d || !as || !as->live || !str_eq(d->run_id, as->run_id))
 		return ov_fail(err, OV_EFENCED, "that dispatch belongs to no live run");
 	dispatch_settle(cx, d->id, RESULT_OK, value_str_at(params, "how"));
@@ -176,13 +175,12 @@ static void report_blocked(struct decide_ctx *cx, const struct assignment *as,
 }
 
 /* Does it say anything that was not known? The same words again are no progress. */
-static bool says_more(struct decide_ctx *cx, const struct node *n, const value *merged)
+static bool says_more(const struct node *n, const value *merged)
 {
 	_cleanup_(buf_done)
 	struct buf text = BUF_INIT;
 
 	json_write_canonical(&text, merged);
-	(void)cx;
 	return !str_eq(n->report, buf_str(&text));
 }
 
@@ -199,7 +197,7 @@ static void take_report(struct decide_ctx *cx, const struct assignment *as, cons
 	if (old && as->node->reported_at < as->run->created_at)
 		old = update_of_earlier_run(cx->arena, old);
 	merged = update_merge(cx->arena, old, u);
-	more = says_more(cx, as->node, merged);
+	more = says_more(as->node, merged);
 	ev_flag(cx, emit_reported(cx, as, params, merged, str_from(status)), "progress", more);
 	settle_sent(cx, as);
 	/* What is on its way to the target branch is not called back by late words. */
@@ -214,7 +212,7 @@ static void take_report(struct decide_ctx *cx, const struct assignment *as, cons
  * {"run", "identity", "offset", "update" or "error"} from what a run wrote. Applied once: what lies
  * before the run's offset was read already. A run of an old epoch has nothing to say any more.
  */
-int decide_run_report(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_run_report(struct decide_ctx *cx, const value *params, value **ret_result _unused_,
 		struct ov_err *err)
 {
 	const struct run *r = state_run(cx->state, value_str_at(params, "run"));
@@ -222,7 +220,6 @@ int decide_run_report(struct decide_ctx *cx, const value *params, value **ret_re
 	struct update_result result = { 0 };
 	str problem;
 
-	(void)ret_result;
 	if (!r || !as || !as->node || as->run != r || assignment_is_final(as) ||
 			as->status == AS_BLOCKED)
 		return ov_fail(err, OV_EFENCED, "run " STR_FMT " no longer speaks for its node",

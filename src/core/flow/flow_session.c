@@ -115,7 +115,7 @@ void session_keep(struct decide_ctx *cx, const struct assignment *as)
  * {"run", "session", "model"}: it is ready. Told again by every daemon that reads the run's output
  * anew; a run that is over or is not the newest has no session to be gone on with any more.
  */
-int decide_run_session(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_run_session(struct decide_ctx *cx, const value *params, value **ret_result _unused_,
 		struct ov_err *err)
 {
 	const struct run *r = state_run(cx->state, value_str_at(params, "run"));
@@ -123,7 +123,6 @@ int decide_run_session(struct decide_ctx *cx, const value *params, value **ret_r
 	str session = value_str_at(params, "session"), model = value_str_at(params, "model");
 	struct event *e;
 
-	(void)ret_result;
 	if (!as || as->run != r || r->status == RUN_ENDED || !as->live)
 		return ov_fail(err, OV_EFENCED, "run " STR_FMT " no longer speaks for its node",
 				STR_ARG(value_str_at(params, "run")));

@@ -205,12 +205,12 @@ static void put_use(struct arena *a, value *v, const struct consumption *c, int6
 							100));
 }
 
-static value *burn_evidence(struct arena *a, const struct detect_context *cx, const struct found *f)
+static value *burn_evidence(struct arena *a, const struct detect_context *cx,
+		const struct found *f _unused_)
 {
 	const struct history *h = cx->history;
 	value *v = value_object(a);
 
-	(void)f;
 	put_use(a, v, &h->iterations, 1, "estimatedIterations", "actualIterations",
 			"iterationRatio");
 	put_use(a, v, &h->cost_microusd, 1000000, "estimatedCostUsd", "actualCostUsd", "costRatio");
@@ -233,12 +233,11 @@ static str points(struct arena *a, int64_t centi)
 				      : arena_printf(a, "%lld", (long long)(centi / 100));
 }
 
-static value *regression_evidence(struct arena *a, const struct detect_context *cx,
+static value *regression_evidence(struct arena *a, const struct detect_context *cx _unused_,
 		const struct found *f)
 {
 	value *v = value_object(a), *all = value_array(a);
 
-	(void)cx;
 	for (size_t i = 0; i < f->events_n; i++) {
 		const struct found_event *e = &f->events[i];
 		value *x = value_object(a);

@@ -53,9 +53,8 @@ static void md_note(struct buf *b, str text)
 	buf_addf(b, "\n\n");
 }
 
-static void md_nothing(struct buf *b)
+static void md_nothing(struct buf *b _unused_)
 {
-	(void)b;
 }
 
 static void md_item(struct buf *b, str text, str command)
@@ -79,10 +78,9 @@ static void md_table_begin(struct buf *b, const struct report_column *columns, s
 	buf_addf(b, "|\n");
 }
 
-static void md_cell(struct buf *b, const struct report_column *column, str text, const char *class)
+static void md_cell(struct buf *b, const struct report_column *column _unused_, str text,
+		const char *class _unused_)
 {
-	(void)column;
-	(void)class;
 	buf_addf(b, "| ");
 	add_text(b, text);
 	buf_addc(b, ' ');

@@ -99,9 +99,8 @@ static struct goal_note *goal_of(struct report_period *r, str goal)
 	return n;
 }
 
-static void on_run_ended(struct report_period *r, const struct event *e)
+static void on_run_ended(struct report_period *r, const struct event *e _unused_)
 {
-	(void)e;
 	r->runs++;
 }
 
@@ -211,9 +210,8 @@ static void on_started(struct report_period *r, const struct event *e)
 	r->up = true;
 }
 
-static void on_stopped(struct report_period *r, const struct event *e)
+static void on_stopped(struct report_period *r, const struct event *e _unused_)
 {
-	(void)e;
 	r->up = false;
 }
 
@@ -236,9 +234,8 @@ static void on_spent(struct report_period *r, const struct event *e)
 	r->tokens += value_int_at(amounts, status_name(&resources, RES_TOKENS));
 }
 
-static void on_detection(struct report_period *r, const struct event *e)
+static void on_detection(struct report_period *r, const struct event *e _unused_)
 {
-	(void)e;
 	r->detections++;
 }
 
@@ -273,9 +270,8 @@ static add_fn *const adders[EVENT_KIND_COUNT] = {
 };
 
 /* All: whoever did something was there. */
-bool report_period_wants(str kind)
+bool report_period_wants(str kind _unused_)
 {
-	(void)kind;
 	return true;
 }
 

@@ -22,9 +22,8 @@ void node_drop_iterations(struct node *n)
 	vec_done(&n->iterations);
 }
 
-void state_add_iteration(struct state *s, struct node *n, struct iteration *it)
+void state_add_iteration(struct state *s _unused_, struct node *n, struct iteration *it)
 {
-	(void)s;
 	sample_prepare(it);
 	if (n->iterations.n && vec_last(&n->iterations)->number == it->number) {
 		iteration_free(vec_last(&n->iterations));
@@ -46,9 +45,8 @@ struct detection *state_detection(const struct goal *g, str id)
 	return NULL;
 }
 
-void state_add_detection(struct state *s, struct goal *g, struct detection *d)
+void state_add_detection(struct state *s _unused_, struct goal *g, struct detection *d)
 {
-	(void)s;
 	if (g->detections.n == LIMIT_DETECTIONS) {
 		record_free(&detection_record, g->detections.p[0]);
 		vec_remove(&g->detections, 0);

@@ -128,10 +128,9 @@ int decide_worker_rebase(struct decide_ctx *cx, const value *params, value **ret
 	return 0;
 }
 
-void worker_rebased(struct decide_ctx *cx, const struct worker *w, const struct effect *fx,
+void worker_rebased(struct decide_ctx *cx, const struct worker *w, const struct effect *fx _unused_,
 		const struct outcome *o)
 {
-	(void)fx;
 	if (!o->as || !o->as->node)
 		return;
 	if (flow_winding_down(o->as)) {

@@ -90,14 +90,13 @@ static int session_of(struct bus_call *c, char ret[static SD_ID128_STRING_MAX])
 	return r;
 }
 
-static int bus_on_answer(sd_bus_message *m, void *user, sd_bus_error *unused)
+static int bus_on_answer(sd_bus_message *m, void *user, sd_bus_error *unused _unused_)
 {
 	struct bus_call *c = user;
 	const sd_bus_error *e = sd_bus_message_get_error(m);
 	char session[SD_ID128_STRING_MAX];
 	int r;
 
-	(void)unused;
 	c->answered = true;
 	if (e) {
 		ov_fail(&c->err, OV_EUNAVAILABLE,

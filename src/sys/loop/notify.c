@@ -51,10 +51,8 @@ void notify_close(struct notify *n)
 
 static void send_text(const struct notify *n, str text, int flags)
 {
-	ssize_t sent = sendto(n->fd, text.p, text.n, flags | MSG_NOSIGNAL,
+	ssize_t sent _unused_ = sendto(n->fd, text.p, text.n, flags | MSG_NOSIGNAL,
 			(const struct sockaddr *)&n->to, n->to_n);
-
-	(void)sent;
 }
 
 void notify_alive(const struct notify *n)

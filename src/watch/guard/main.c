@@ -21,9 +21,8 @@
 
 /* ---- actions that end it ---- */
 
-static void nothing(struct guard *w)
+static void nothing(struct guard *w _unused_)
 {
-	(void)w;
 }
 
 static void main_give_up(struct guard *w)
