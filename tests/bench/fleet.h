@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/ov.h"
-#include "core/decide/decide.h"
+#include "core/command/decide.h"
 #include "core/policy/policy.h"
 #include "core/state/state.h"
 #include "core/tick/reconcile.h"

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "core/decide/decide.h"
+#include "core/command/decide.h"
 #include "core/fold/apply.h"
 #include "core/plan/plan.h"
 #include "core/plan/plan_diff.h"

@@ -1,6 +1,6 @@
 /* Sessions of agents: who goes on with which; and what people say to those who keep them. */
 #include "base/str.h"
-#include "core/decide/session.h"
+#include "core/life/session.h"
 #include "data/value/json.h"
 #include "tests/sim/check_impl.h"
 #include "tests/sim/machine.h"

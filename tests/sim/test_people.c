@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "core/decide/decide.h"
+#include "core/command/decide.h"
 #include "data/value/json.h"
 #include "tests/sim/daemon.h"
 #include "tests/sim/person.h"

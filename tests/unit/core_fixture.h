@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/decide/decide.h"
+#include "core/command/decide.h"
 #include "core/fold/apply.h"
 #include "core/policy/policy.h"
 #include "core/state/state.h"

@@ -4,6 +4,7 @@
 #include "core/capacity/slots.h"
 #include "core/model/limits.h"
 #include "core/prompt/prompt.h"
+#include "data/id/sha256.h"
 #include "data/value/json.h"
 #include "tests/unit/core_fixture.h"
 
@@ -362,7 +363,7 @@ TEST(failed_checks_reach_the_next_prompt)
 	f.now += 5 * OV_SECOND;
 	settle(&f);
 	/* The dispatch is of that very text. */
-	assert_true(str_eq(n->assignment->run->instruction_hash, prompt_hash(&f.arena, prompt)));
+	assert_true(str_eq(n->assignment->run->instruction_hash, sha256_hex(&f.arena, prompt)));
 	assert_false(str_eq(n->assignment->run->instruction_hash, hash));
 	bring_to(&f, "T1", STAGE_ACCEPT);
 	accept_node(&f, "T1");

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/decide/decide.h"
+#include "core/command/decide.h"
 #include "core/text/redact.h"
 #include "data/value/json.h"
 #include "tests/rng.h"

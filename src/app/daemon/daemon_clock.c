@@ -2,6 +2,7 @@
 #include "app/daemon/daemon_impl.h"
 #include "app/log/log.h"
 #include "base/str.h"
+#include "core/daemon/daemon.h"
 #include "core/model/watchdog.h"
 #include "sys/host/clock.h"
 #include "sys/proc/proc.h"

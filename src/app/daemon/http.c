@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/explain/explain.h"
 #include "core/model/limits.h"
 #include "core/state/usage.h"
 #include "core/view/view.h"

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/explain/explain.h"
 #include "core/view/view.h"
 #include "data/value/json.h"
 

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/decide/session.h"
+#include "core/life/session.h"
 #include "sys/file/file.h"
 
 #define MADE "overseer-test.txt"

@@ -13,7 +13,7 @@
  * owns no clock, no timer and no loop.
  */
 #include "base/ov.h"
-#include "core/decide/decide.h"
+#include "core/command/decide.h"
 #include "core/policy/policy.h"
 #include "core/state/state.h"
 #include "store/store.h"

@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "core/config/command_env.h"
 #include "core/event/event.h"
+#include "core/explain/explain.h"
 #include "core/state/state.h"
 #include "core/text/redact.h"
 #include "core/view/view.h"

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "core/capacity/budget.h"
 #include "core/state/usage.h"
+#include "core/view/view.h"
 
 static int by_param(const value *params, enum usage_by *ret, struct ov_err *err)
 {

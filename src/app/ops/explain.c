@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/event/event.h"
+#include "core/explain/explain.h"
 #include "core/explain/explain_state.h"
 #include "core/prompt/handoff.h"
 #include "core/view/view.h"

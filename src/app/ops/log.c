@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/event/event.h"
+#include "core/explain/explain.h"
 #include "core/view/view.h"
 #include "data/report/terminal.h"
 #include "sys/file/file.h"

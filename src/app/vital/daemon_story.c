@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/str.h"
+#include "core/explain/explain.h"
 #include "core/view/view.h"
 #include "data/message/vital.h"
 

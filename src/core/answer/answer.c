@@ -9,13 +9,21 @@
 #include "base/str.h"
 #include "core/capacity/accept_queue.h"
 #include "core/capacity/budget.h"
-#include "core/decide/session.h"
+#include "core/decide/ask.h"
+#include "core/decide/check.h"
+#include "core/decide/dispatch.h"
+#include "core/decide/move.h"
 #include "core/flow/auto.h"
 #include "core/flow/checkout.h"
 #include "core/flow/review.h"
+#include "core/goal/goal.h"
+#include "core/goal/spending.h"
 #include "core/inbox/inbox.h"
 #include "core/intervene/oversee.h"
+#include "core/life/session.h"
 #include "core/model/limits.h"
+#include "core/recovery/recovery.h"
+#include "core/work/work.h"
 
 bool answer_is(const struct answer *a, const char *word)
 {
@@ -399,43 +407,6 @@ int inbox_read(struct decide_ctx *cx, const value *params, const struct escalati
 	}
 	*ret = x;
 	return 0;
-}
-
-static void tell_consequences(struct decide_ctx *cx, const struct event *e, value *ret)
-{
-	const struct node *n = state_node(cx->state, e->goal, e->node);
-	int to = status_parse(&node_statuses, value_str_at(e->data, "to"));
-
-	if (n && to >= 0)
-		work_consequences(cx, n, (enum node_status)to, ret);
-}
-
-value *inbox_result(struct decide_ctx *cx, const struct escalation *x, size_t before)
-{
-	struct arena *a = cx->arena;
-	value *v = value_object(a);
-
-	value_put(a, v, "escalation", value_int(a, x->number));
-	value_put(a, v, "goal", value_str(a, arena_str(a, x->goal_id)));
-	value_put(a, v, "node", value_str(a, arena_str(a, x->node_id)));
-	for (size_t i = before; i < cx->out->n; i++) {
-		const struct event *e = cx->out->p[i];
-
-		if (e->kind == EV_ESCALATION_CLOSED &&
-				value_int_at(e->data, "escalation") == x->number) {
-			value_put(a, v, "status", value_str(a, value_str_at(e->data, "status")));
-			value_put(a, v, "answer", value_str(a, value_str_at(e->data, "answer")));
-		} else if (e->kind == EV_NODE_STATUS) {
-			value_put(a, v, "node_status", value_str(a, value_str_at(e->data, "to")));
-			tell_consequences(cx, e, v);
-		} else if (e->kind == EV_GOAL_STATUS) {
-			value_put(a, v, "goal_status", value_str(a, value_str_at(e->data, "to")));
-		} else if (e->kind == EV_DISPATCH_INTENDED) {
-			value_put(a, v, "dispatch",
-					value_str(a, value_str_at(e->data, "dispatch")));
-		}
-	}
-	return v;
 }
 
 /* What is granted with the answer: as it says, or what "raise" stands for. */

@@ -47,10 +47,12 @@ void answer_cancel(struct decide_ctx *cx, const struct answer *a);
 value *answer_params(struct decide_ctx *cx, const struct answer *a);
 
 /*
- * What a person grants the goal, as `goal update` would: params say "budget" and "estimate". Refused
- * while anything is spent even so; otherwise that is judged anew.
+ * Closes an open escalation with an answer, and does what the answer says; `as` is ESC_ANSWERED, or
+ * ESC_EXPIRED when it is the default answer that nobody contradicted in time.
  */
-int budget_grant(struct decide_ctx *cx, const struct goal *g, const value *params, str reason,
-		struct ov_err *err);
-/* Twice of what is spent, as "budget" of such params. */
-value *budget_twice(struct decide_ctx *cx, const struct goal *g);
+void escalation_answer(struct decide_ctx *cx, const struct escalation *x, str answer,
+		enum esc_status as);
+decide_fn decide_inbox_answer, decide_inbox_approve, decide_inbox_deny, decide_inbox_snooze,
+		decide_inbox_dismiss;
+/* DEC_EXPIRE: nobody contradicted the default answer in time. */
+void tick_expire(struct decide_ctx *cx, const struct decision *d);

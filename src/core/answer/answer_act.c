@@ -7,8 +7,10 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/answer/answer.h"
+#include "core/decide/check.h"
 #include "core/inbox/inbox.h"
 #include "core/model/limits.h"
+#include "core/work/work.h"
 
 #define SNOOZE_MAX ((ov_time)365 * OV_DAY)
 
@@ -158,4 +160,46 @@ int decide_inbox_dismiss(struct decide_ctx *cx, const value *params, value **ret
 	if (n && (!became.n || str_is(became, "blocked")))
 		work_left_blocked(cx, n, *ret_result);
 	return 0;
+}
+
+void tick_expire(struct decide_ctx *cx, const struct decision *d)
+{
+	escalation_answer(cx, d->escalation, d->escalation->default_answer, ESC_EXPIRED);
+}
+
+static void tell_consequences(struct decide_ctx *cx, const struct event *e, value *ret)
+{
+	const struct node *n = state_node(cx->state, e->goal, e->node);
+	int to = status_parse(&node_statuses, value_str_at(e->data, "to"));
+
+	if (n && to >= 0)
+		work_consequences(cx, n, (enum node_status)to, ret);
+}
+
+value *inbox_result(struct decide_ctx *cx, const struct escalation *x, size_t before)
+{
+	struct arena *a = cx->arena;
+	value *v = value_object(a);
+
+	value_put(a, v, "escalation", value_int(a, x->number));
+	value_put(a, v, "goal", value_str(a, arena_str(a, x->goal_id)));
+	value_put(a, v, "node", value_str(a, arena_str(a, x->node_id)));
+	for (size_t i = before; i < cx->out->n; i++) {
+		const struct event *e = cx->out->p[i];
+
+		if (e->kind == EV_ESCALATION_CLOSED &&
+				value_int_at(e->data, "escalation") == x->number) {
+			value_put(a, v, "status", value_str(a, value_str_at(e->data, "status")));
+			value_put(a, v, "answer", value_str(a, value_str_at(e->data, "answer")));
+		} else if (e->kind == EV_NODE_STATUS) {
+			value_put(a, v, "node_status", value_str(a, value_str_at(e->data, "to")));
+			tell_consequences(cx, e, v);
+		} else if (e->kind == EV_GOAL_STATUS) {
+			value_put(a, v, "goal_status", value_str(a, value_str_at(e->data, "to")));
+		} else if (e->kind == EV_DISPATCH_INTENDED) {
+			value_put(a, v, "dispatch",
+					value_str(a, value_str_at(e->data, "dispatch")));
+		}
+	}
+	return v;
 }

@@ -6,6 +6,8 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/answer/answer.h"
+#include "core/decide/check.h"
+#include "core/goal/goal.h"
 #include "core/inbox/inbox.h"
 #include "core/intervene/oversee.h"
 

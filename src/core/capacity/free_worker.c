@@ -1,5 +1,6 @@
 #include "core/capacity/free_worker.h"
 
+#include "base/str.h"
 #include "core/capacity/accept_queue.h"
 
 bool worker_is_unusable(const struct worker *w)
@@ -37,4 +38,13 @@ enum worker_step worker_next_step(const struct state *s, const struct worker *w)
 	if (assignment_is_final(as) || as->status == AS_BLOCKED || accept_is_committed(as))
 		return WORKER_STEP_NONE;
 	return WORKER_STEP_SETTLE;
+}
+
+bool worker_serves(const struct worker *w, const struct node *n)
+{
+	if (n->wanted_worker.n)
+		return str_eq(w->name, n->wanted_worker);
+	if (str_is(n->goal->standing, STANDING_AUTO))
+		return w->kind == WORKER_AUTO;
+	return w->kind == WORKER_POOL || (w->kind == WORKER_MANUAL && !w->excluded);
 }

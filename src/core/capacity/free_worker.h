@@ -26,3 +26,5 @@ static inline bool worker_is_free(const struct worker *w)
 {
 	return w->status == WORKER_IDLE && !w->wanted.n && !w->effect;
 }
+/* May this worker do this node? By kind of goal and worker, by name, by exclusion. */
+bool worker_serves(const struct worker *w, const struct node *n);

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "core/command/command_impl.h"
 #include "core/decide/emit.h"
 #include "core/intervene/aftermath.h"
 #include "core/prompt/handoff.h"

@@ -2,23 +2,32 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/answer/answer.h"
 #include "core/capacity/budget.h"
 #include "core/capacity/lane.h"
+#include "core/command/command_impl.h"
+#include "core/command/decide.h"
 #include "core/daemon/daemon.h"
+#include "core/decide/alarm.h"
+#include "core/decide/dispatch.h"
 #include "core/decide/emit.h"
-#include "core/decide/session.h"
+#include "core/decide/move.h"
 #include "core/flow/auto.h"
 #include "core/flow/checkout.h"
 #include "core/goal/spending.h"
 #include "core/inbox/notices.h"
 #include "core/intervene/aftermath.h"
 #include "core/intervene/oversee.h"
+#include "core/life/session.h"
 #include "core/model/limits.h"
 #include "core/policy/scope.h"
 #include "core/prompt/prompt.h"
+#include "core/recovery/recovery.h"
 #include "core/text/redact.h"
 #include "core/tick/conflict.h"
+#include "core/work/work.h"
 #include "core/worker/worker.h"
+#include "data/id/sha256.h"
 
 static enum rung first_rung(const struct policy *p, str agent)
 {
@@ -119,14 +128,14 @@ static void tick_start(struct decide_ctx *cx, const struct decision *d)
 						      : STR("start"));
 	ev_str(cx, e, "target", as->session_key);
 	ev_str(cx, e, "instruction", prompt);
-	ev_str(cx, e, "instruction_hash", prompt_hash(cx->arena, prompt));
+	ev_str(cx, e, "instruction_hash", sha256_hex(cx->arena, prompt));
 	e = emit(cx, EV_RUN_CREATED, about);
 	ev_str(cx, e, "dispatch", dispatch);
 	ev_str(cx, e, "agent", as->agent);
 	ev_str(cx, e, "worker", as->worker);
 	ev_int(cx, e, "attempt", as->attempt + 1);
 	ev_int(cx, e, "epoch", as->epoch);
-	ev_str(cx, e, "instruction_hash", prompt_hash(cx->arena, prompt));
+	ev_str(cx, e, "instruction_hash", sha256_hex(cx->arena, prompt));
 	put_session(cx, e, session, resume);
 	ev_scope(cx, e, &scope);
 	effect_intend(cx, FX_RUN_START, dispatch, about);
@@ -210,7 +219,7 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_UNBLOCK] = tick_recover,
 	[DEC_REMIND] = tick_recover,
 	[DEC_RAISE] = tick_raise,
-	[DEC_EXPIRE] = tick_recover,
+	[DEC_EXPIRE] = tick_expire,
 	[DEC_YIELD] = tick_recover,
 	[DEC_BUDGET] = tick_budget,
 	[DEC_BUDGET_STOP] = tick_budget_stop,

@@ -5,7 +5,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/decide/session.h"
+#include "core/decide/ask.h"
+#include "core/decide/dispatch.h"
+#include "core/life/session.h"
 #include "core/text/redact.h"
 
 enum { OUTPUT_BYTES = 2000, QUESTION_BYTES = 1500 }; /* of what a person is told */

@@ -22,3 +22,7 @@ void clock_found(struct decide_ctx *cx, const value *params);
 void clock_note(struct decide_ctx *cx, struct event *started, const value *params);
 /* The tick stops a run, which has done nothing wrong: the next daemon goes on with its session. */
 void tick_halt(struct decide_ctx *cx, const struct decision *d);
+decide_fn decide_daemon_start, decide_daemon_stop, decide_daemon_fail, decide_daemon_clock,
+		decide_daemon_contradicted, decide_watch_report;
+/* Is the clock set by that much, or a sleep that long, worth an event? */
+bool clock_jumped(int64_t by_ms) _pure_;

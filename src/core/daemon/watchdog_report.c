@@ -1,6 +1,7 @@
 /* What watchdogs did, as they wrote it down: an event for each act, once. */
 #include "base/err.h"
 #include "base/str.h"
+#include "core/daemon/daemon.h"
 #include "core/decide/emit.h"
 #include "core/model/watchdog.h"
 #include "data/message/vital.h"

@@ -3,9 +3,7 @@
  * Asking people: what the decide_*.c files share about entries of the inbox, which are opened, raised
  * again on new evidence, and closed by an answer or by what happened meanwhile. Private to core.
  */
-#include "core/decide/decide.h"
-
-struct subject;
+#include "core/decide/emit.h"
 
 /* What a person is asked. */
 struct escalation_spec {
@@ -35,9 +33,3 @@ void escalation_close(struct decide_ctx *cx, const struct escalation *x, enum es
 		str answer);
 void close_escalations(struct decide_ctx *cx, const struct node *n, enum esc_status status,
 		str answer);
-/*
- * Closes an open escalation with an answer, and does what the answer says; `as` is ESC_ANSWERED, or
- * ESC_EXPIRED when it is the default answer that nobody contradicted in time.
- */
-void escalation_answer(struct decide_ctx *cx, const struct escalation *x, str answer,
-		enum esc_status as);

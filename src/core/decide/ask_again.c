@@ -1,5 +1,6 @@
 /* Entries of the inbox that are asked again: on new evidence, and when the time for it has come. */
 #include "base/str.h"
+#include "core/decide/alarm.h"
 #include "core/decide/emit.h"
 #include "core/inbox/notices.h"
 

@@ -1,3 +1,4 @@
+#include "core/explain/explain.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/duration.h"

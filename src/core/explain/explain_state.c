@@ -10,9 +10,10 @@
 #include "base/utf8.h"
 #include "core/capacity/accept_queue.h"
 #include "core/capacity/lane.h"
-#include "core/decide/session.h"
+#include "core/explain/explain.h"
 #include "core/life/ladder.h"
 #include "core/life/liveness.h"
+#include "core/life/session.h"
 #include "core/text/last_lines.h"
 #include "core/tick/conflict.h"
 #include "core/view/view.h"
@@ -344,21 +345,6 @@ static value *node_next(const struct explain *x, const struct node *n)
 }
 
 /* ---- the things themselves ---- */
-
-const struct assignment *newest_assignment(const struct state *s, const struct node *n)
-{
-	const struct assignment *found = n->assignment;
-
-	if (found)
-		return found;
-	list_each (it, &s->finished) {
-		const struct assignment *as = list_entry(it, struct assignment, link);
-
-		if (as->node == n && as->epoch == n->epoch)
-			found = as;
-	}
-	return found;
-}
 
 static struct queue *queue_of(const struct explain *x)
 {

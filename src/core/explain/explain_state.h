@@ -57,5 +57,3 @@ value *explain_agent(const struct explain *x, const struct policy_agent *p);
 /* Adds a piece of evidence; at may be 0. */
 void explain_show(const struct explain *x, value *evidence, ov_time at, const char *fmt, ...)
 		_printf_(4, 5);
-/* The newest assignment, which may be over; NULL when there was none, or it is long gone. */
-const struct assignment *newest_assignment(const struct state *s, const struct node *n);

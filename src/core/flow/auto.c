@@ -9,6 +9,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "core/decide/ask.h"
+#include "core/decide/move.h"
 #include "core/flow/flow.h"
 #include "core/flow/review.h"
 #include "core/inbox/inbox.h"

@@ -31,12 +31,8 @@ void auto_pause_close(struct decide_ctx *cx, str answer);
 void auto_recount(struct decide_ctx *cx, size_t from);
 /* The open entry about a task with this text that was given up, or about the pause it is part of. */
 const struct escalation *auto_open_entry(const struct state *s, str text);
-/* Adds a line about a task that failed: why, and what its agent said last. */
-void show_failed_task(struct decide_ctx *cx, struct buf *b, const struct node *n);
 void tick_auto_pause(struct decide_ctx *cx, const struct decision *d);
 void tick_auto_absorb(struct decide_ctx *cx, const struct decision *d);
 void tick_auto_resume(struct decide_ctx *cx, const struct decision *d);
-/* The tick saw that a task of the pool has used up its own budget. */
-void tick_task_budget(struct decide_ctx *cx, const struct decision *d);
 
 decide_fn decide_auto_start, decide_auto_stop;

@@ -9,12 +9,15 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "base/utf8.h"
 #include "core/capacity/auto_mode.h"
+#include "core/decide/ask.h"
+#include "core/decide/move.h"
 #include "core/inbox/inbox.h"
+#include "core/recovery/recovery.h"
 #include "core/text/redact.h"
+#include "core/work/work.h"
 
-enum { SHOWN_TASKS = 6, REASON_BYTES = 400, WORDS_BYTES = 300 };
+enum { SHOWN_TASKS = 6 };
 
 /* Is the entry about this very task, or about the pause that it is part of? */
 static const struct escalation *entry_of(const struct state *s, const struct node *n)
@@ -88,33 +91,6 @@ void auto_pause_asking(struct decide_ctx *cx, const char *cause, str reason, str
 }
 
 /* ---- too many tasks in a row ---- */
-
-/* What its agent said last, as far as that is known and not the reason already. */
-static str last_words(struct decide_ctx *cx, const struct node *n)
-{
-	const struct run *r = n->assignment ? n->assignment->run : NULL;
-	str said = !r                     ? STR("")
-			: r->last_lines.n ? r->last_lines
-					  : r->message,
-	    words = str_trim(redact(cx->arena, said));
-
-	if (!words.n || str_contains(n->status_reason, words))
-		return STR("");
-	if (words.n > WORDS_BYTES)
-		words = utf8_clean(cx->arena, str_sub(words, words.n - WORDS_BYTES, WORDS_BYTES));
-	return words;
-}
-
-void show_failed_task(struct decide_ctx *cx, struct buf *b, const struct node *n)
-{
-	str words = last_words(cx, n);
-
-	buf_addf(b, "\n" STR_FMT " \"" STR_FMT "\": " STR_FMT, STR_ARG(n->key),
-			STR_ARG(utf8_truncate(n->name, 100)),
-			STR_ARG(utf8_truncate(redact(cx->arena, n->status_reason), REASON_BYTES)));
-	if (words.n)
-		buf_addf(b, "\n  its agent said: " STR_FMT, STR_ARG(words));
-}
 
 /* The newest first: what was given up, one after the other. */
 static void show_tasks(struct decide_ctx *cx, struct buf *b)

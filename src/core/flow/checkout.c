@@ -9,6 +9,8 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/capacity/accept_queue.h"
+#include "core/decide/ask.h"
+#include "core/decide/move.h"
 #include "core/flow/target.h"
 #include "core/inbox/inbox.h"
 

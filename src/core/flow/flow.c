@@ -8,18 +8,22 @@
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/decide/session.h"
+#include "core/decide/ask.h"
+#include "core/decide/dispatch.h"
+#include "core/decide/move.h"
 #include "core/flow/auto.h"
 #include "core/flow/review.h"
 #include "core/flow/target.h"
 #include "core/flow/upkeep.h"
 #include "core/goal/spending.h"
 #include "core/inbox/notices.h"
+#include "core/life/session.h"
 #include "core/model/limits.h"
+#include "core/recovery/recovery.h"
+#include "core/state/state.h"
 #include "core/text/last_lines.h"
 #include "core/text/redact.h"
 #include "core/work/standing.h"
-#include "core/worker/worker.h"
 
 /* How a failure of each cause is tried again: from which stage, how often, after which wait. */
 enum wait { WAIT_NONE, WAIT_SHORT, WAIT_RETRY, WAIT_DIRTY };
@@ -269,11 +273,6 @@ static void stop_ended(struct decide_ctx *cx, const struct outcome *o)
 			STR("the run was told to stop"));
 }
 
-str check_command(const struct decide_ctx *cx, const struct node *n)
-{
-	return n->check_command.n ? n->check_command : cx->policy->check_command;
-}
-
 /* A person said something that the agent did not take before it ended: it is told before it is judged. */
 static void go_on_with_message(struct decide_ctx *cx, const struct assignment *as)
 {
@@ -499,47 +498,7 @@ static void (*const ended[EFFECT_KIND_COUNT])(struct decide_ctx *cx, const struc
 	[FX_REVERT] = revert_ended,
 };
 
-void emit_effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome, str detail)
+void flow_ended(struct decide_ctx *cx, enum effect_kind kind, const struct outcome *o)
 {
-	struct event *e = emit(cx, EV_EFFECT_ENDED,
-			(struct subject){ fx->goal_id, fx->node_id, fx->assignment_id,
-					fx->run_id });
-
-	ev_str(cx, e, "effect", fx->id);
-	ev_cstr(cx, e, "kind", status_name(&effect_kinds, (int)fx->kind));
-	ev_str(cx, e, "outcome", outcome);
-	if (detail.n)
-		ev_note(cx, e, "detail", detail);
-}
-
-/* {"effect", "outcome": "ok" | ..., "detail", "data": {...}} from the executor. */
-int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
-{
-	const struct effect *fx = state_effect(cx->state, value_str_at(params, "effect"));
-	struct outcome o = { .outcome = value_str_at(params, "outcome"),
-		.detail = value_str_at(params, "detail") };
-
-	(void)ret_result, (void)err;
-	/* An outcome that is known already changes nothing: reporting twice is harmless. */
-	if (!fx)
-		return 0;
-	o.as = state_assignment(cx->state, fx->assignment_id);
-	o.ok = str_is(o.outcome, "ok");
-	o.data = value_at(params, "data");
-	emit_effect_ended(cx, fx, o.outcome, o.detail);
-	target_left(cx, o.data);
-	if (fx->kind == FX_SEND)
-		send_ended(cx, fx, &o);
-	else if (fx->kind == FX_PLAN)
-		plan_ended(cx, fx, &o);
-	else if (fx->kind == FX_WORKER)
-		worker_ended(cx, fx, &o);
-	else if (fx->kind == FX_POOL)
-		pool_ended(cx, fx, &o);
-	else if (fx->kind == FX_NOTIFY)
-		notify_ended(cx, fx, &o);
-	else if (o.as)
-		ended[fx->kind](cx, &o);
-	return 0;
+	ended[kind](cx, o);
 }

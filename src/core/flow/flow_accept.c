@@ -8,12 +8,15 @@
 #include "base/str.h"
 #include "core/capacity/accept_queue.h"
 #include "core/capacity/auto_mode.h"
+#include "core/decide/ask.h"
+#include "core/decide/move.h"
 #include "core/flow/auto.h"
 #include "core/flow/checkout.h"
 #include "core/flow/flow.h"
 #include "core/flow/review.h"
 #include "core/inbox/inbox.h"
 #include "core/prompt/prompt.h"
+#include "core/state/state.h"
 #include "core/work/standing.h"
 
 static const struct worker *worker_of(const struct decide_ctx *cx, const struct assignment *as)

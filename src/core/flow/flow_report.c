@@ -3,69 +3,18 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/decide/ask.h"
+#include "core/decide/check.h"
+#include "core/decide/dispatch.h"
 #include "core/decide/emit.h"
-#include "core/decide/session.h"
+#include "core/decide/move.h"
+#include "core/flow/flow.h"
+#include "core/life/session.h"
 #include "core/life/update.h"
 #include "core/model/limits.h"
 #include "core/prompt/prompt.h"
+#include "core/recovery/recovery.h"
 #include "data/value/json.h"
-
-str dispatch_say(struct decide_ctx *cx, const struct assignment *as, const char *purpose, str text,
-		str say)
-{
-	str id = make_id(cx, "D_"), hash = prompt_hash(cx->arena, text), nonce;
-	struct event *e = emit(cx, EV_DISPATCH_INTENDED, about_assignment(as));
-
-	nonce = str_sub(id, id.n - 10, 10);
-	ev_str(cx, e, "dispatch", id);
-	ev_cstr(cx, e, "mode", status_name(&dispatch_modes, MODE_SEND));
-	ev_cstr(cx, e, "purpose", purpose);
-	ev_str(cx, e, "target", as->session_key);
-	ev_str(cx, e, "instruction", prompt_with_nonce(cx->arena, text, nonce));
-	ev_str(cx, e, "instruction_hash", hash);
-	ev_str(cx, e, "nonce", nonce);
-	if (say.n)
-		ev_note(cx, e, "say", say);
-	return hash;
-}
-
-str dispatch_send(struct decide_ctx *cx, const struct assignment *as, const char *purpose, str text,
-		str say)
-{
-	str hash = dispatch_say(cx, as, purpose, text, say);
-	str id = value_str_at(cx->out->p[cx->out->n - 1]->data, "dispatch");
-
-	ev_str(cx, effect_intend(cx, FX_SEND, make_id(cx, "X_"), about_assignment(as)), "dispatch",
-			id);
-	return hash;
-}
-
-/* What goes into an agent's input is with it; what waits for its next stop is not before that. */
-static bool is_taken(const struct decide_ctx *cx, const struct dispatch *d,
-		enum dispatch_result result)
-{
-	const struct assignment *as = state_assignment(cx->state, d->assignment_id);
-	const struct policy_agent *agent = as ? policy_agent(cx->policy, as->agent) : NULL;
-
-	return result == RESULT_OK || (result == RESULT_ACCEPTED && agent && agent->input);
-}
-
-void dispatch_settle(struct decide_ctx *cx, str dispatch, enum dispatch_result result, str notes)
-{
-	const struct dispatch *d = state_dispatch(cx->state, dispatch);
-	const struct node *n = d ? state_node(cx->state, d->goal_id, d->node_id) : NULL;
-	struct event *e;
-
-	if (!d || !status_may(&dispatch_results, (int)d->result, (int)result, false))
-		return;
-	e = emit(cx, EV_DISPATCH_RESULT,
-			(struct subject){ d->goal_id, d->node_id, d->assignment_id, d->run_id });
-	ev_str(cx, e, "dispatch", d->id);
-	ev_cstr(cx, e, "result", status_name(&dispatch_results, (int)result));
-	ev_flag(cx, e, "taken", n && said_waits(n, d->id) && is_taken(cx, d, result));
-	if (notes.n)
-		ev_note(cx, e, "notes", notes);
-}
 
 void send_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
 {

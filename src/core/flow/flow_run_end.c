@@ -5,9 +5,9 @@
  */
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/decide/session.h"
 #include "core/flow/flow.h"
 #include "core/flow/upkeep.h"
+#include "core/life/session.h"
 
 /* What it was not let do may be all that is wrong: who can change that is told what to change. */
 static str with_denied(struct decide_ctx *cx, const struct run *r, str text)

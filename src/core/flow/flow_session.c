@@ -8,108 +8,19 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/decide/ask.h"
+#include "core/decide/dispatch.h"
 #include "core/decide/emit.h"
-#include "core/decide/session.h"
+#include "core/decide/move.h"
+#include "core/flow/flow.h"
 #include "core/flow/upkeep.h"
 #include "core/goal/spending.h"
+#include "core/life/session.h"
 #include "core/model/limits.h"
+#include "core/recovery/recovery.h"
 #include "core/text/last_lines.h"
 #include "core/text/redact.h"
 #include "data/id/sha256.h"
-
-const struct trouble_rule trouble_rules[TROUBLE_COUNT] = {
-	[TROUBLE_RATE_LIMITED] = { .limit = BLOCK_RATE_LIMITED,
-			.people = "its agent is out of quota" },
-	[TROUBLE_OVERLOADED] = { .limit = BLOCK_RATE_LIMITED,
-			.people = "the server of its agent's model is overloaded" },
-	[TROUBLE_LOGIN] = { .limit = BLOCK_LOGIN,
-			.people = "its run said that its agent is logged out" },
-	[TROUBLE_NETWORK] = { .people = "the agent could not reach its model",
-			.feedback = "The connection to your model broke off." },
-	[TROUBLE_REFUSED] = { .forget = true,
-			.most = 2,
-			.people = "the agent's model refused the request" },
-	[TROUBLE_MAX_TURNS] = { .cost = COSTS_UNLESS_CHANGED,
-			.people = "the agent used up the turns that it may take",
-			.feedback = "You were cut off after as many turns as one run may take." },
-	[TROUBLE_BUDGET] = { .people = "the agent used up its own budget" },
-	[TROUBLE_CONTEXT] = { .forget = true,
-			.people = "the agent's conversation became too long" },
-	[TROUBLE_LOOP] = { .people = "the agent stopped itself, as it went in circles",
-			.feedback = "You were stopped because you did the same thing again and "
-				    "again. Do it in another way." },
-	[TROUBLE_SESSION_LOST] = { .forget = true,
-			.cost = COSTS_UNLESS_RESUMED,
-			.people = "the session that was to go on is not there any more" },
-	/* The machine is as it is: another run of it would fare the same. */
-	[TROUBLE_SANDBOX] = { .most = 1,
-			.people = "the agent's own sandbox cannot start here, so that none of its "
-				  "commands ran. Allow user namespaces on this machine, or, where "
-				  "the machine itself is the fence, set permission_mode = "
-				  "\"danger-full-access\" in its section of config.toml",
-			.feedback = "Your sandbox could not start, and none of your commands "
-				    "ran." },
-	[TROUBLE_INTERRUPTED] = { .people = "the agent was interrupted",
-			.feedback = "You were interrupted." },
-	[TROUBLE_UNFINISHED] = { .people = "the agent ended in the middle of a turn",
-			.feedback = "You ended in the middle of a turn." },
-	[TROUBLE_OTHER] = { .people = "the agent failed" },
-};
-
-/* A UUID of version 4, made as all ids are: of the time and the context's entropy. */
-static str make_uuid(struct decide_ctx *cx)
-{
-	static const uint8_t dashes[] = { 4, 6, 8, 10, 16 };
-	str seed = make_id(cx, "S_");
-	uint8_t hash[SHA256_LEN];
-	char hex[2 * SHA256_LEN + 1];
-	str id = STR("");
-
-	sha256(seed.p, seed.n, hash);
-	hash[6] = (uint8_t)((hash[6] & 0x0f) | 0x40);
-	hash[8] = (uint8_t)((hash[8] & 0x3f) | 0x80);
-	hex_format(hash, 16, hex);
-	for (size_t i = 0, from = 0; i < ARRAY_LEN(dashes); from = dashes[i++])
-		id = arena_printf(cx->arena, STR_FMT "%s%.*s", STR_ARG(id), i ? "-" : "",
-				(int)(2 * (dashes[i] - from)), hex + 2 * from);
-	return id;
-}
-
-str session_for_run(struct decide_ctx *cx, const struct assignment *as, bool *ret_resume)
-{
-	const struct policy_agent *agent = policy_agent(cx->policy, as->agent);
-
-	*ret_resume = session_resumes(cx->policy, as);
-	if (*ret_resume)
-		return as->session;
-	return agent && agent->format && agent->format->names_session ? make_uuid(cx) : STR("");
-}
-
-void session_interrupt(struct decide_ctx *cx, const struct assignment *as, const char *purpose,
-		str text, str reason)
-{
-	struct event *e;
-
-	assignment_move(cx, as, AS_QUEUED, STAGE_STOP, reason);
-	e = cx->out->p[cx->out->n - 1];
-	ev_flag(cx, e, "stopping", true);
-	ev_note(cx, e, "feedback", text);
-	ev_cstr(cx, e, "purpose", purpose);
-	node_to(cx, as->node, NODE_QUEUED, reason);
-}
-
-void session_keep(struct decide_ctx *cx, const struct assignment *as)
-{
-	/* What a run that still lives has used of it is not known yet. */
-	if (!session_resumes(cx->policy, as) || !as->run || as->run->status != RUN_ENDED)
-		return;
-	for (size_t i = cx->out->n; i-- > 0;)
-		if (cx->out->p[i]->kind == EV_ASSIGNMENT_MOVED &&
-				str_eq(cx->out->p[i]->assignment, as->id)) {
-			ev_flag(cx, cx->out->p[i], "session_kept", true);
-			return;
-		}
-}
 
 /*
  * {"run", "session", "model"}: it is ready. Told again by every daemon that reads the run's output

@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/capacity/accept_queue.h"
+#include "core/decide/ask.h"
+#include "core/decide/move.h"
 #include "core/flow/flow.h"
 #include "core/inbox/inbox.h"
 #include "core/prompt/prompt.h"

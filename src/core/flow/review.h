@@ -1,6 +1,6 @@
 #pragma once
 /* What people say about good work: in review, or when a command of the accept queue failed. */
-#include "core/decide/decide.h"
+#include "core/decide/context.h"
 
 struct outcome;
 

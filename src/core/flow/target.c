@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/capacity/accept_queue.h"
+#include "core/decide/ask.h"
 #include "core/inbox/inbox.h"
 #include "core/model/limits.h"
 

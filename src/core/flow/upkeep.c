@@ -10,6 +10,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "core/decide/ask.h"
+#include "core/decide/move.h"
 #include "core/flow/flow.h"
 #include "core/model/limits.h"
 #include "core/text/redact.h"

@@ -3,25 +3,6 @@
 #include "core/fold/apply_impl.h"
 #include "core/model/watchdog.h"
 
-static size_t find(const struct state *s, str watch)
-{
-	size_t i = 0;
-
-	while (i < s->watchers.n && !str_eq(s->watchers.p[i]->instance, watch))
-		i++;
-	return i;
-}
-
-/* Of those that are forgotten both must be greater: a file that was lost begins at 1 again. */
-bool vigil_is_new(const struct state *s, str watch, int64_t n, ov_time at)
-{
-	size_t i = find(s, watch);
-
-	if (i < s->watchers.n)
-		return n > s->watchers.p[i]->n;
-	return n > s->vigil.forgotten_n || at > s->vigil.forgotten_at;
-}
-
 static void forget_oldest(struct state *s)
 {
 	struct watcher *w = s->watchers.p[0];
@@ -37,7 +18,7 @@ static void forget_oldest(struct state *s)
 APPLY(watch_acted)
 {
 	str watch = d->watch;
-	size_t i = find(s, watch);
+	size_t i = watcher_place(s, watch);
 	struct watcher *w;
 
 	if (!id_valid(watch))

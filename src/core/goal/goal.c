@@ -1,7 +1,9 @@
 /* What a goal is: creating and changing its definition; and the daemon's own coming and going. */
+#include "core/goal/goal.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/decide/check.h"
 #include "core/decide/emit.h"
 #include "core/model/limits.h"
 #include "data/value/json.h"
@@ -20,16 +22,6 @@ static int parse_priority(str text, int64_t *ret, struct ov_err *err)
 			"priority \"" STR_FMT
 			"\" is not one of urgent, high, normal, low, background",
 			STR_ARG(text));
-}
-
-int text_check(str what, str s, size_t max, struct ov_err *err)
-{
-	if (s.n > max)
-		return ov_fail(err, OV_ELIMIT, STR_FMT " has %zu bytes, at most %zu are allowed",
-				STR_ARG(what), s.n, max);
-	if (str_find_byte(s, '\0') < s.n)
-		return ov_fail(err, OV_EINVALID, STR_FMT " contains a NUL byte", STR_ARG(what));
-	return 0;
 }
 
 /* The members of a goal's definition that are texts and lists of texts. */

@@ -6,9 +6,13 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/capacity/accept_queue.h"
+#include "core/decide/ask.h"
+#include "core/decide/check.h"
 #include "core/decide/emit.h"
-#include "core/intervene/oversee.h"
+#include "core/decide/move.h"
+#include "core/goal/goal.h"
 #include "core/model/limits.h"
+#include "core/work/work.h"
 
 /* The goal and the reason, checked; a reason that must be given is asked for. */
 static int find(struct decide_ctx *cx, const value *params, const char *what, struct goal **ret,
@@ -27,25 +31,6 @@ static int find(struct decide_ctx *cx, const value *params, const char *what, st
 	}
 	*ret_reason = reason.n ? reason : STR("no reason was given");
 	return r;
-}
-
-void goal_to(struct decide_ctx *cx, const struct goal *g, enum goal_status to, str reason,
-		bool by_override, value **ret_result)
-{
-	struct event *e = emit(cx, EV_GOAL_STATUS, about_goal(g));
-
-	ev_cstr(cx, e, "from", status_name(&goal_statuses, (int)g->status));
-	ev_cstr(cx, e, "to", status_name(&goal_statuses, (int)to));
-	ev_str(cx, e, "reason", reason);
-	ev_flag(cx, e, "override", by_override);
-	/* A budget that is nearly spent does not get better by a pause. */
-	if (to == GOAL_ACTIVE && g->budget_level != BUDGET_FINE)
-		ev_cstr(cx, e, "health",
-				status_name(&goal_healths, (int)budget_health(g->budget_level)));
-	*ret_result = value_object(cx->arena);
-	value_put(cx->arena, *ret_result, "goal", value_str(cx->arena, e->goal));
-	value_put(cx->arena, *ret_result, "status",
-			value_cstr(cx->arena, status_name(&goal_statuses, (int)to)));
 }
 
 /* A refusal names what is there: which of the other ways is wanted, only its caller knows. */

@@ -4,12 +4,16 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/capacity/accept_queue.h"
+#include "core/decide/ask.h"
 #include "core/decide/emit.h"
+#include "core/decide/move.h"
+#include "core/goal/goal.h"
 #include "core/model/limits.h"
 #include "core/plan/plan_diff.h"
 #include "core/plan/plan_make.h"
 #include "core/plan/plan_members.h"
 #include "core/plan/plan_replan.h"
+#include "core/state/state.h"
 #include "data/value/json.h"
 
 /* One plan on its way to become the goal's. */

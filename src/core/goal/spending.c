@@ -3,11 +3,14 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/answer/answer.h"
 #include "core/capacity/budget.h"
-#include "core/flow/auto.h"
+#include "core/decide/ask.h"
+#include "core/decide/move.h"
+#include "core/goal/goal.h"
 #include "core/inbox/inbox.h"
+#include "core/recovery/recovery.h"
 #include "core/state/usage.h"
+#include "core/work/work.h"
 
 /* Whatever an agent says: so that no sum of it can overflow. */
 #define MOST ((int64_t)1000 * 1000 * 1000 * 1000 * 1000)

@@ -7,11 +7,16 @@
 #include "base/utf8.h"
 #include "core/capacity/accept_queue.h"
 #include "core/capacity/dependants.h"
-#include "core/decide/session.h"
+#include "core/decide/alarm.h"
+#include "core/decide/dispatch.h"
+#include "core/decide/move.h"
+#include "core/goal/goal.h"
 #include "core/inbox/inbox.h"
 #include "core/inbox/notices.h"
 #include "core/intervene/oversee.h"
+#include "core/life/session.h"
 #include "core/prompt/prompt.h"
+#include "core/work/work.h"
 
 enum { QUOTE_BYTES = 200 };
 
@@ -59,34 +64,12 @@ static int64_t ask(struct decide_ctx *cx, const struct intervention *x, struct s
 					.fingerprint = x->fingerprint });
 }
 
-/* Questions of oversight about the goal itself, or the node. */
-static void close_asked(struct decide_ctx *cx, const struct goal *g, const struct node *n,
-		const char *kind, enum esc_status status, str answer)
-{
-	for (size_t i = 0; i < cx->state->escalations.n; i++) {
-		const struct escalation *x = cx->state->escalations.p[i];
-
-		if (x->status == ESC_OPEN && str_is(x->kind, kind) && str_eq(x->goal_id, g->id) &&
-				str_eq(x->node_id, n ? n->id : STR("")))
-			escalation_close(cx, x, status, answer);
-	}
-}
-
-void oversight_renew(struct decide_ctx *cx, const struct goal *g, const struct node *n, str reason)
-{
-	struct event *e = emit(cx, EV_OVERSIGHT_RENEWED, n ? about_node(n) : about_goal(g));
-
-	ev_note(cx, e, "reason", reason);
-	close_asked(cx, g, n, ASK_PAUSED, ESC_ANSWERED, reason);
-	close_asked(cx, g, n, ASK_ABORTED, ESC_ANSWERED, reason);
-}
-
 int64_t goal_abort(struct decide_ctx *cx, const struct goal *g, str reason)
 {
 	int64_t stopped = goal_stop_runs(cx, g, reason);
 	value *ignored = NULL;
 
-	close_asked(cx, g, NULL, ASK_PAUSED, ESC_DISMISSED, STR("the goal was aborted"));
+	oversight_close(cx, g, NULL, ASK_PAUSED, ESC_DISMISSED, STR("the goal was aborted"));
 	goal_to(cx, g, GOAL_PAUSED, reason, false, &ignored);
 	ev_cstr(cx, cx->out->p[cx->out->n - 1], "health", "aborted");
 	return stopped;

@@ -35,12 +35,9 @@ str detection_emit(struct decide_ctx *cx, struct subject about, const struct fou
 bool goal_is_stopping(const struct decide_ctx *cx, const struct goal *g);
 /* Carries out the level, and records what was done. */
 void intervene(struct decide_ctx *cx, const struct intervention *x);
-/* A person had a say about the goal (node NULL) or the node: detectors begin anew from here. */
-void oversight_renew(struct decide_ctx *cx, const struct goal *g, const struct node *n, str reason);
 /*
  * The goal stays where it is until a person reopens it: live runs are stopped, what they did is kept;
  * what is on its way to the target branch right now comes to its end. Returns how many are stopped.
  */
 int64_t goal_abort(struct decide_ctx *cx, const struct goal *g, str reason);
-/* Live runs are stopped, what they did is kept, and their nodes are queued for later; how many. */
-int64_t goal_stop_runs(struct decide_ctx *cx, const struct goal *g, str reason);
+decide_fn decide_run_frozen;

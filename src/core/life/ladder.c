@@ -3,11 +3,11 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/capacity/budget.h"
-#include "core/decide/session.h"
 #include "core/life/liveness.h"
+#include "core/life/session.h"
 #include "core/policy/quiet_hours.h"
-#include "core/prompt/prompt.h"
 #include "core/state/habit.h"
+#include "data/id/sha256.h"
 #include "data/value/json.h"
 
 static ov_time doubling(ov_time base, ov_time max, int64_t n)
@@ -305,7 +305,7 @@ int rung_advised(struct arena *a, const struct policy *p, const struct node *n)
 /* What a model would be told: once per episode, and never twice about the same. */
 static str diagnosis_of(struct arena *a, const struct node *n)
 {
-	str seen = prompt_hash(a,
+	str seen = sha256_hex(a,
 			arena_printf(a, STR_FMT "\n" STR_FMT, STR_ARG(n->episode_reason),
 					STR_ARG(n->report)));
 

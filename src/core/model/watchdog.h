@@ -40,9 +40,3 @@ struct clock_known {
 };
 
 extern const struct record_type watcher_record, vigil_record, clock_known_record;
-
-/* Is the clock set by that much, or a sleep that long, worth an event? */
-bool clock_jumped(int64_t by_ms) _pure_;
-
-/* Is this act of the watchdog not yet recorded? */
-bool vigil_is_new(const struct state *s, str watch, int64_t n, ov_time at);

@@ -37,3 +37,5 @@ bool circle_ended(const struct oversight *o, const struct node *n, const struct 
 		struct found *ret);
 /* What it did again and again. */
 str circle_call(const struct run *r);
+/* What the words about it are made of. */
+struct detect_context circle_context(const struct node *n, str call);

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/decide/session.h"
+#include "core/life/session.h"
 #include "core/model/limits.h"
 #include "core/prompt/handoff.h"
 #include "data/id/sha256.h"
@@ -230,11 +230,6 @@ str prompt_rejected(struct arena *a, str reason)
 			"A person reviewed your work and did not accept it. Correct it, and "
 			"commit. What they say:\n" STR_FMT,
 			STR_ARG(reason));
-}
-
-str prompt_hash(struct arena *a, str prompt)
-{
-	return sha256_hex(a, prompt);
 }
 
 str prompt_commit_message(struct arena *a, const struct node *n)

@@ -26,7 +26,6 @@ str prompt_gate(struct arena *a, str target, str output);
 str prompt_refused(struct arena *a, str why);
 str prompt_post(struct arena *a, str target, str output);
 str prompt_rejected(struct arena *a, str reason);
-str prompt_hash(struct arena *a, str prompt);
 /* The message of the accepted commit: a subject line from the node's name, then why. */
 str prompt_commit_message(struct arena *a, const struct node *n);
 /* The message of the commit that takes the accepted one back. */

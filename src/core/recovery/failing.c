@@ -6,12 +6,17 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "core/capacity/lane.h"
+#include "core/decide/ask.h"
 #include "core/decide/emit.h"
-#include "core/flow/auto.h"
+#include "core/decide/move.h"
 #include "core/inbox/inbox.h"
+#include "core/recovery/recovery.h"
+#include "core/text/redact.h"
+#include "core/work/work.h"
 
-enum { SHOWN_TASKS = 6 };
+enum { SHOWN_TASKS = 6, REASON_BYTES = 400, WORDS_BYTES = 300 };
 
 /* It failed, and its next run waits for the agent now. */
 static bool is_retried(const struct node *n, str agent)
@@ -114,4 +119,31 @@ void failing_answered(struct decide_ctx *cx, const struct escalation *x)
 			if (failed_by(n, l->agent) && is_absorbed(cx->state, n))
 				work_unblock(cx, n, reason);
 		}
+}
+
+/* What its agent said last, as far as that is known and not the reason already. */
+static str last_words(struct decide_ctx *cx, const struct node *n)
+{
+	const struct run *r = n->assignment ? n->assignment->run : NULL;
+	str said = !r                     ? STR("")
+			: r->last_lines.n ? r->last_lines
+					  : r->message,
+	    words = str_trim(redact(cx->arena, said));
+
+	if (!words.n || str_contains(n->status_reason, words))
+		return STR("");
+	if (words.n > WORDS_BYTES)
+		words = utf8_clean(cx->arena, str_sub(words, words.n - WORDS_BYTES, WORDS_BYTES));
+	return words;
+}
+
+void show_failed_task(struct decide_ctx *cx, struct buf *b, const struct node *n)
+{
+	str words = last_words(cx, n);
+
+	buf_addf(b, "\n" STR_FMT " \"" STR_FMT "\": " STR_FMT, STR_ARG(n->key),
+			STR_ARG(utf8_truncate(n->name, 100)),
+			STR_ARG(utf8_truncate(redact(cx->arena, n->status_reason), REASON_BYTES)));
+	if (words.n)
+		buf_addf(b, "\n  its agent said: " STR_FMT, STR_ARG(words));
 }

@@ -8,11 +8,15 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/capacity/lane.h"
+#include "core/decide/ask.h"
 #include "core/decide/emit.h"
-#include "core/decide/session.h"
+#include "core/decide/move.h"
 #include "core/inbox/inbox.h"
 #include "core/life/ladder.h"
+#include "core/life/session.h"
+#include "core/recovery/recovery.h"
 #include "core/text/last_lines.h"
+#include "core/work/work.h"
 
 bool end_is_limit(const struct policy *p, const struct assignment *as, const value *ended)
 {
@@ -135,22 +139,6 @@ static void ask_for_login(struct decide_ctx *cx, const struct assignment *as)
 							words.n ? ": \"" : "", STR_ARG(words),
 							words.n ? "\"" : ""),
 					.options = options });
-}
-
-void lane_clear(struct decide_ctx *cx, str agent, str reason)
-{
-	struct event *e;
-
-	if (!state_lane(cx->state, agent))
-		return;
-	/* By an event of this very batch, which the state does not know yet. */
-	for (size_t i = 0; i < cx->out->n; i++)
-		if (cx->out->p[i]->kind == EV_AGENT_CLEARED &&
-				str_eq(value_str_at(cx->out->p[i]->data, "agent"), agent))
-			return;
-	e = emit(cx, EV_AGENT_CLEARED, (struct subject){ 0 });
-	ev_str(cx, e, "agent", agent);
-	ev_note(cx, e, "reason", reason);
 }
 
 /* The tasks that a limit of the agent keeps waiting. */

@@ -2,15 +2,20 @@
  * Recovery, as events: stalls and signs of life, the rungs of the ladder, runs that agents could
  * not do for want of quota or login, and the time that passes for those who wait.
  */
+#include "core/recovery/recovery.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/capacity/budget.h"
+#include "core/decide/alarm.h"
+#include "core/decide/dispatch.h"
 #include "core/decide/emit.h"
-#include "core/decide/session.h"
+#include "core/decide/move.h"
 #include "core/inbox/notices.h"
 #include "core/life/ladder.h"
 #include "core/life/liveness.h"
+#include "core/life/session.h"
 #include "core/prompt/prompt.h"
+#include "data/id/sha256.h"
 #include "data/value/json.h"
 
 /* Opens an episode unless one is open. evidence: an array of texts, or NULL. */
@@ -26,48 +31,6 @@ static void episode_open(struct decide_ctx *cx, const struct assignment *as, str
 	ev_note(cx, e, "reason", reason);
 	if (evidence)
 		value_put(cx->arena, e->data, "evidence", value_copy(cx->arena, evidence));
-}
-
-/* By an event of this very batch, which the state does not know yet. */
-static bool closed_in_batch(const struct decide_ctx *cx, const struct node *n)
-{
-	for (size_t i = 0; i < cx->out->n; i++)
-		if (cx->out->p[i]->kind == EV_EPISODE_CLOSED &&
-				str_eq(cx->out->p[i]->goal, n->goal->id) &&
-				str_eq(cx->out->p[i]->node, n->id))
-			return true;
-	return false;
-}
-
-void episode_close(struct decide_ctx *cx, const struct node *n, str reason)
-{
-	struct event *e;
-
-	if (!n->episode_open || closed_in_batch(cx, n))
-		return;
-	e = emit(cx, EV_EPISODE_CLOSED, about_node(n));
-	ev_int(cx, e, "episode", n->episode);
-	ev_note(cx, e, "reason", reason);
-}
-
-/* A stall that is over needs nobody any more. */
-static void call_off(struct decide_ctx *cx, const struct node *n, str reason)
-{
-	for (size_t i = 0; i < cx->state->escalations.n; i++) {
-		const struct escalation *x = cx->state->escalations.p[i];
-
-		if (x->status == ESC_OPEN && x->episode == n->episode &&
-				str_eq(x->goal_id, n->goal->id) && str_eq(x->node_id, n->id))
-			escalation_close(cx, x, ESC_DISMISSED, reason);
-	}
-}
-
-void episode_end(struct decide_ctx *cx, const struct node *n, str reason)
-{
-	if (!n->episode_open)
-		return;
-	episode_close(cx, n, reason);
-	call_off(cx, n, reason);
 }
 
 bool ladder_is_over(const struct node *n)
@@ -163,7 +126,7 @@ static void rung_nudge(struct decide_ctx *cx, const struct decision *d)
 
 	if (!resume)
 		dispatch_send(cx, d->assignment, "nudge", text, STR(""));
-	ev_str(cx, emit_rung(cx, d), "instruction_hash", prompt_hash(cx->arena, text));
+	ev_str(cx, emit_rung(cx, d), "instruction_hash", sha256_hex(cx->arena, text));
 	if (resume)
 		session_interrupt(cx, d->assignment, "nudge",
 				prompt_interrupted(cx->arena, "nothing was heard of you", text),
@@ -414,11 +377,6 @@ static void tick_remind(struct decide_ctx *cx, const struct decision *d)
 	alarm_again(cx, x);
 }
 
-static void tick_expire(struct decide_ctx *cx, const struct decision *d)
-{
-	escalation_answer(cx, d->escalation, d->escalation->default_answer, ESC_EXPIRED);
-}
-
 void tick_recover(struct decide_ctx *cx, const struct decision *d)
 {
 	static void (*const table[DECISION_KIND_COUNT])(struct decide_ctx * cx,
@@ -436,7 +394,6 @@ void tick_recover(struct decide_ctx *cx, const struct decision *d)
 		[DEC_OUTAGE_OVER] = tick_outage_over,
 		[DEC_UNBLOCK] = tick_unblock,
 		[DEC_REMIND] = tick_remind,
-		[DEC_EXPIRE] = tick_expire,
 		[DEC_YIELD] = tick_yield,
 	};
 

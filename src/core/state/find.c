@@ -266,3 +266,18 @@ int state_find_dispatch(const struct state *s, str text, struct dispatch **ret, 
 		*ret = m.found;
 	return r;
 }
+
+const struct assignment *newest_assignment(const struct state *s, const struct node *n)
+{
+	const struct assignment *found = n->assignment;
+
+	if (found)
+		return found;
+	list_each (it, &s->finished) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->node == n && as->epoch == n->epoch)
+			found = as;
+	}
+	return found;
+}

@@ -185,3 +185,9 @@ void state_index_goal(struct state *s, struct goal *g);
 void state_retire_run(struct state *s, struct run *r);
 /* Drops the oldest closed escalations beyond LIMIT_KEPT. */
 void state_prune_escalations(struct state *s);
+/* Is this act of the watchdog not yet recorded? */
+bool vigil_is_new(const struct state *s, str watch, int64_t n, ov_time at);
+/* Where this watchdog stands among them; their number: nowhere. */
+size_t watcher_place(const struct state *s, str watch);
+/* The newest assignment, which may be over; NULL when there was none, or it is long gone. */
+const struct assignment *newest_assignment(const struct state *s, const struct node *n);

@@ -129,3 +129,22 @@ enum goal_health goal_health_due(const struct goal *g)
 	}
 	return worst;
 }
+
+size_t watcher_place(const struct state *s, str watch)
+{
+	size_t i = 0;
+
+	while (i < s->watchers.n && !str_eq(s->watchers.p[i]->instance, watch))
+		i++;
+	return i;
+}
+
+/* Of those that are forgotten both must be greater: a file that was lost begins at 1 again. */
+bool vigil_is_new(const struct state *s, str watch, int64_t n, ov_time at)
+{
+	size_t i = watcher_place(s, watch);
+
+	if (i < s->watchers.n)
+		return n > s->watchers.p[i]->n;
+	return n > s->vigil.forgotten_n || at > s->vigil.forgotten_at;
+}

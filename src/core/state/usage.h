@@ -43,11 +43,3 @@ struct usage_query {
 	bool ended;                     /* nothing of what is under way */
 	ov_time now, utc_offset;
 };
-
-/*
- * {"rows": [{"key", "title", "runs", "live_runs", "wall_ms", "tokens", "tokens_input", ...,
- * "cost_microusd", "live": {...}, "unpriced_runs", "untold_runs"}], "total": {...},
- * "unpriced_models": [...]}. The figures hold those of runs under way, which "live" tells apart. The
- * dearest first; days in their order.
- */
-value *usage_view(struct arena *a, const struct state *s, const struct usage_query *q);

@@ -3,10 +3,10 @@
 #include "base/str.h"
 #include "core/capacity/auto_mode.h"
 #include "core/capacity/budget.h"
+#include "core/capacity/free_worker.h"
 #include "core/life/ladder.h"
 #include "core/plan/pool.h"
 #include "core/tick/reconcile_impl.h"
-#include "core/work/standing.h"
 
 /* What of auto mode is under way. */
 struct load {

@@ -3,7 +3,6 @@
 #include "base/str.h"
 #include "core/capacity/free_worker.h"
 #include "core/tick/reconcile_impl.h"
-#include "core/work/standing.h"
 
 /* Runs and steps under way come first, then those whose wait is over, then what is new. */
 void tick_count_workers(struct tick *t)

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "core/capacity/budget.h"
 #include "core/state/usage.h"
+#include "core/view/view.h"
 
 #define NAME(sym, name) [sym] = name,
 static const char *const by_names[] = { USAGE_BYS(NAME) };

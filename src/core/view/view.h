@@ -7,6 +7,7 @@
 #include "core/event/event.h"
 #include "core/policy/policy.h"
 #include "core/state/state.h"
+#include "core/state/usage.h"
 #include "core/tick/reconcile.h"
 
 /* Done of all tasks that are not cancelled, in hundredths of a percent: what everybody shows. */
@@ -80,7 +81,10 @@ value *view_loops(struct arena *a, const struct state *s);
 /* Everything that `overseer status` shows of the state; no_capacity as in struct telemetry. */
 value *view_status(struct arena *a, const struct world *w, str no_capacity, ov_time now);
 
-/* One fact of the log in plain words. */
-str explain_event(struct arena *a, const struct event *e);
-/* What a node waits for now, and what happens next. */
-str explain_now(struct arena *a, const struct state *s, const struct node *n, ov_time now);
+/*
+ * {"rows": [{"key", "title", "runs", "live_runs", "wall_ms", "tokens", "tokens_input", ...,
+ * "cost_microusd", "live": {...}, "unpriced_runs", "untold_runs"}], "total": {...},
+ * "unpriced_models": [...]}. The figures hold those of runs under way, which "live" tells apart. The
+ * dearest first; days in their order.
+ */
+value *usage_view(struct arena *a, const struct state *s, const struct usage_query *q);

@@ -1,7 +1,6 @@
 /* One node with everything that is kept of it: its place, its assignment, dispatches and runs. */
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/explain/explain_state.h"
 #include "core/view/view.h"
 
 bool node_is_stalled(const struct node *n)

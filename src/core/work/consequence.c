@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/decide/emit.h"
-#include "core/explain/explain_state.h"
+#include "core/work/work.h"
 
 enum { RELEASED_TOLD = 20 };
 

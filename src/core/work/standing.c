@@ -16,15 +16,6 @@ static const struct standing_kind {
 	{ STANDING_MANUAL, "Tasks given to workers" },
 };
 
-bool worker_serves(const struct worker *w, const struct node *n)
-{
-	if (n->wanted_worker.n)
-		return str_eq(w->name, n->wanted_worker);
-	if (str_is(n->goal->standing, STANDING_AUTO))
-		return w->kind == WORKER_AUTO;
-	return w->kind == WORKER_POOL || (w->kind == WORKER_MANUAL && !w->excluded);
-}
-
 static const struct standing_kind *find_kind(const char *kind)
 {
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)

@@ -5,7 +5,7 @@
  * when it holds LIMIT_STANDING tasks it stands no longer (goal_stands), so that it ends as others do
  * and can be archived, and the next task begins a new one. A plan is never applied to it.
  */
-#include "core/decide/decide.h"
+#include "core/decide/context.h"
 
 struct standing_task {
 	str text;   /* what is to be done, LIMIT_TEXT at most: its first line becomes the name */
@@ -17,5 +17,3 @@ struct standing_task {
 
 /* Emits what adds the task, and the goal first where it has to be made. Returns "GOAL/NODE". */
 str standing_add(struct decide_ctx *cx, const char *kind, const struct standing_task *task);
-/* May this worker do this node? By kind of goal and worker, by name, by exclusion. */
-bool worker_serves(const struct worker *w, const struct node *n);

@@ -1,62 +1,19 @@
 /* Commands about nodes and runs that people give: what they may do to a piece of work, and when. */
+#include "core/work/work.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "core/capacity/accept_queue.h"
 #include "core/capacity/budget.h"
 #include "core/capacity/lane.h"
+#include "core/decide/ask.h"
+#include "core/decide/check.h"
+#include "core/decide/dispatch.h"
 #include "core/decide/emit.h"
-#include "core/decide/session.h"
-#include "core/intervene/oversee.h"
+#include "core/decide/move.h"
+#include "core/life/session.h"
 #include "core/model/limits.h"
-
-void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
-		str reason)
-{
-	const struct worker *w = state_worker(cx->state, as->worker);
-	enum stage next = as->stage;
-
-	/* It is on its way out already. */
-	if (assignment_is_final(as))
-		return;
-	/* Only what was dispatched can have been done. */
-	if (!status_may(&as_statuses, (int)as->status, (int)to, false) && as->status != to)
-		to = AS_CANCELLED;
-	/* A step under way ends by itself; a run is stopped, its work kept; a step not begun is dropped. */
-	if (as->run && as->run->status != RUN_ENDED)
-		next = STAGE_STOP;
-	else if (!as->effect && as->stage != STAGE_HARVEST)
-		next = STAGE_NONE;
-	assignment_move(cx, as, to, next, reason);
-	if (next == STAGE_NONE && w && str_eq(w->assignment_id, as->id))
-		worker_to(cx, w, WORKER_IDLE, reason);
-}
-
-void assignment_keep_worker(struct decide_ctx *cx, const struct assignment *as, str reason)
-{
-	assignment_move(cx, as, AS_BLOCKED, STAGE_WAITING, reason);
-}
-
-void assignment_give_back(struct decide_ctx *cx, const struct assignment *as, str reason)
-{
-	const struct worker *w = state_worker(cx->state, as->worker);
-
-	assert(as->stage == STAGE_WAITING);
-	assignment_move(cx, as, as->status, STAGE_NONE, reason);
-	if (w && str_eq(w->assignment_id, as->id))
-		worker_to(cx, w, WORKER_IDLE, reason);
-}
-
-bool assignment_resume(struct decide_ctx *cx, const struct node *n, str reason)
-{
-	const struct assignment *as = n->assignment;
-	const struct worker *w = as ? state_worker(cx->state, as->worker) : NULL;
-
-	if (!as || as->stage != STAGE_WAITING || !w || w->wanted.n || !node_is_ready(cx->state, n))
-		return false;
-	assignment_move(cx, as, AS_QUEUED, STAGE_START, reason);
-	return true;
-}
+#include "core/state/state.h"
 
 /* What a person can do about a node, and while it is what. */
 static const struct work_verb {
@@ -122,27 +79,6 @@ int work_check(struct decide_ctx *cx, const char *verb, const struct node *n, st
 			STR_ARG(n->id), status_name(&node_statuses, (int)n->status), v->verb,
 			STR_ARG(others.n ? others : STR("nothing, it is final")));
 	next_instead(n, err);
-	return OV_ESTATE;
-}
-
-int accept_check(const struct node *n, struct ov_err *err)
-{
-	if (!accept_is_committed(n->assignment))
-		return 0;
-	ov_fail(err, OV_ESTATE,
-			"node " STR_FMT " is being accepted right now; try again when that is over",
-			STR_ARG(n->id));
-	ov_next(err, "overseer explain " STR_FMT, STR_ARG(n->key));
-	return OV_ESTATE;
-}
-
-int leaf_check(const struct node *n, struct ov_err *err)
-{
-	if (node_is_leaf(n))
-		return 0;
-	ov_fail(err, OV_ESTATE, "node " STR_FMT " has children: its status follows from theirs",
-			STR_ARG(n->id));
-	ov_next(err, "overseer plan show " STR_FMT, STR_ARG(n->goal->id));
 	return OV_ESTATE;
 }
 

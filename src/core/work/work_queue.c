@@ -2,8 +2,11 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/decide/check.h"
 #include "core/decide/emit.h"
+#include "core/decide/move.h"
 #include "core/model/limits.h"
+#include "core/work/work.h"
 
 static int read_node(struct decide_ctx *cx, const value *params, struct node **ret,
 		struct ov_err *err)

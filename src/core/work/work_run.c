@@ -3,10 +3,15 @@
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/decide/check.h"
+#include "core/decide/dispatch.h"
 #include "core/decide/emit.h"
-#include "core/decide/session.h"
+#include "core/decide/move.h"
+#include "core/life/session.h"
 #include "core/model/limits.h"
 #include "core/prompt/prompt.h"
+#include "core/work/work.h"
+#include "data/id/sha256.h"
 
 static bool run_is_live(const struct node *n)
 {
@@ -211,7 +216,7 @@ static int nudge_check(struct decide_ctx *cx, const struct nudge *x, struct ov_e
 
 	if (r < 0)
 		return r;
-	ago = sent_ago(cx, x->n->assignment, prompt_hash(cx->arena, x->text));
+	ago = sent_ago(cx, x->n->assignment, sha256_hex(cx->arena, x->text));
 	if (x->force || ago < 0 || ago >= cx->policy->min_resend_interval)
 		return 0;
 	ov_fail(err, OV_ESTATE,

@@ -3,8 +3,11 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/capacity/lane.h"
+#include "core/decide/ask.h"
 #include "core/decide/emit.h"
+#include "core/decide/move.h"
 #include "core/policy/scope.h"
+#include "core/work/work.h"
 
 void ev_scope(struct decide_ctx *cx, struct event *e, const struct tool_scope *s)
 {

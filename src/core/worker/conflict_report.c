@@ -4,10 +4,14 @@
  */
 #include "base/arena.h"
 #include "base/str.h"
+#include "core/decide/dispatch.h"
 #include "core/decide/emit.h"
 #include "core/model/limits.h"
 #include "core/prompt/prompt.h"
 #include "core/tick/conflict.h"
+#include "core/work/work.h"
+#include "core/worker/worker.h"
+#include "data/id/sha256.h"
 
 /* One pair that was looked at, in the order in which the state keeps it. */
 struct sight {
@@ -97,7 +101,7 @@ static void conflict_report_tell(struct decide_ctx *cx, const struct conflict *c
 	if (!as || run_deaf(cx, as->node) || is_being_told(cx, as))
 		return;
 	text = radar_words(cx->arena, cx->state, c, as, cx->policy->target_branch);
-	if (!was_told(as, prompt_hash(cx->arena, text)))
+	if (!was_told(as, sha256_hex(cx->arena, text)))
 		dispatch_send(cx, as, "conflict", text, STR(""));
 }
 

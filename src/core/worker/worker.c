@@ -11,9 +11,12 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "core/capacity/free_worker.h"
-#include "core/decide/session.h"
+#include "core/decide/check.h"
+#include "core/decide/dispatch.h"
+#include "core/life/session.h"
 #include "core/model/limits.h"
 #include "core/work/standing.h"
+#include "core/work/work.h"
 
 /* What can be done about a worker, and while it is what. */
 static const struct worker_verb {

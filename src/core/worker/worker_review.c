@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/capacity/accept_queue.h"
+#include "core/decide/move.h"
 #include "core/flow/flow.h"
 #include "core/flow/review.h"
 #include "core/worker/worker.h"

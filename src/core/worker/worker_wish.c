@@ -4,8 +4,12 @@
 #include "base/str.h"
 #include "core/capacity/accept_queue.h"
 #include "core/capacity/free_worker.h"
+#include "core/decide/ask.h"
+#include "core/decide/check.h"
+#include "core/decide/move.h"
 #include "core/model/limits.h"
 #include "core/work/standing.h"
+#include "core/work/work.h"
 #include "core/worker/worker.h"
 
 #define ASKED_KIND "worker"
