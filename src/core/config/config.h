@@ -11,11 +11,19 @@
 #include "base/ov.h"
 #include "core/config/config_agent.h"
 #include "core/config/config_channel.h"
-#include "core/config/config_sandbox.h"
-#include "core/config/config_watch.h"
 #include "core/policy/policy.h"
 #include "core/policy/price.h"
 #include "data/value/value.h"
+
+/* [watch]: how the watchdog starts the daemon, and has it repaired. */
+struct config_watch {
+	str start_command;
+	str remediation_agent, remediation_command; /* not both; both empty: nobody mends */
+	str remediation_prompt, remediation_dir;
+	ov_time remediation_timeout, registration_timeout, heartbeat_timeout, stall_timeout, grace,
+			restart_cooldown;
+	int64_t max_restarts;
+};
 
 enum planner_provider { PROVIDER_NONE, PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_COMMAND };
 

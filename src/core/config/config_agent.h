@@ -3,8 +3,18 @@
 #include "agent/launch/environment.h"
 #include "base/ov.h"
 #include "base/str.h"
-#include "core/config/config_sandbox.h"
 #include "core/policy/policy.h"
+
+/* What runs of an agent, and commands on its work, can reach. See docs/security.md. */
+
+/* auto: the fence where it works, else none. default: as defaults.sandbox; never after reading. */
+enum sandbox { SANDBOX_AUTO, SANDBOX_FENCE, SANDBOX_BWRAP, SANDBOX_NONE, SANDBOX_DEFAULT };
+extern const char *const sandbox_names[];
+
+enum sandbox_home { HOME_PRIVATE, HOME_SHARED };
+
+/* workspace.check_sandbox */
+enum check_sandbox { CHECK_AGENT, CHECK_NONE };
 
 enum agent_input { INPUT_NONE, INPUT_STDIN };
 
