@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/explain/explain.h"
 #include "core/explain/explain_state.h"
 #include "core/fold/apply.h"
 #include "core/state/snapshot.h"

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "core/explain/explain.h"
 #include "core/fold/apply.h"
 #include "core/state/snapshot.h"
 #include "core/view/view.h"

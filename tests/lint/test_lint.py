@@ -141,6 +141,14 @@ class Rooms(Tree):
         self.readme("net/serve", "nothing")
         self.refused(self.check(), 'src/net/serve/serve.c:1: "net/wire/line.h"', "not in the line `Uses:` of src/net/serve/README.md")
 
+    def test_what_is_declared_must_be_defined_in_the_room(self):
+        self.plant("net/wire/line.h", '#pragma once\n#include "base/ov.h"\nint line_read(int fd);\n')
+        self.plant("net/wire/line.c", '#include "net/wire/line.h"\n\nint line_read(int fd)\n{\n\treturn fd;\n}\n')
+        self.accepted(self.check())
+        self.plant("net/wire/line.c", "")
+        self.plant("net/serve/read.c", '#include "net/wire/line.h"\n\nint line_read(int fd)\n{\n\treturn fd;\n}\n')
+        self.refused(self.check(), "src/net/wire/line.h: declares line_read(), which is defined in net/serve")
+
     def test_what_is_said_must_be_used(self):
         self.readme("net/serve", "base, `net/wire`")
         self.refused(self.check(), "src/net/serve/README.md: Uses: base, which nothing here includes")

@@ -7,6 +7,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/daemon/daemon.h"
+#include "core/explain/explain.h"
 #include "core/view/view.h"
 #include "tests/sim/check.h"
 #include "tests/sim/disk.h"

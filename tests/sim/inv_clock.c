@@ -3,6 +3,7 @@
  * its clock shows, whether a daemon was up meanwhile or not.
  */
 #include "base/str.h"
+#include "core/daemon/daemon.h"
 #include "tests/sim/check_impl.h"
 
 enum {

@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "core/capacity/accept_queue.h"
+#include "core/explain/explain.h"
 #include "core/inbox/inbox.h"
 #include "core/prompt/prompt.h"
 #include "core/tick/reconcile.h"

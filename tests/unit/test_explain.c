@@ -1,6 +1,7 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
+#include "core/explain/explain.h"
 #include "core/explain/explain_state.h"
 #include "core/model/limits.h"
 #include "core/prompt/prompt.h"

@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
+#include "core/explain/explain.h"
 #include "core/model/limits.h"
 #include "core/view/view.h"
 #include "data/value/json.h"

@@ -1,6 +1,7 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
+#include "core/decide/alarm.h"
 #include "core/inbox/notices.h"
 #include "core/state/snapshot.h"
 #include "tests/unit/core_fixture.h"

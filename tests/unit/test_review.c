@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include "core/capacity/accept_queue.h"
+#include "core/explain/explain.h"
 #include "core/inbox/inbox.h"
 #include "core/tick/reconcile.h"
 #include "core/view/view.h"

@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include "core/capacity/dependants.h"
+#include "core/explain/explain.h"
 #include "core/plan/plan_make.h"
 #include "core/state/snapshot.h"
 #include "core/view/view.h"

@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include "core/capacity/budget.h"
+#include "core/capacity/free_worker.h"
 #include "core/model/limits.h"
 #include "core/work/standing.h"
 #include "tests/unit/core_fixture.h"

@@ -6,6 +6,7 @@
 #include "core/model/limits.h"
 #include "core/state/snapshot.h"
 #include "core/state/usage.h"
+#include "core/view/view.h"
 #include "tests/unit/core_fixture.h"
 
 TEST_MAIN

@@ -1,6 +1,7 @@
 /* Acts of watchdogs: each becomes an event once, and the daemon's own story is kept. */
 #include "tests/test.h"
 
+#include "core/explain/explain.h"
 #include "core/model/watchdog.h"
 #include "core/state/snapshot.h"
 #include "core/view/view.h"
