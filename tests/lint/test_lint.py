@@ -582,7 +582,7 @@ class HearingTable(Lint):
         if not document.exists():
             document.write_text("before\n<!-- hearing: begin -->\n<!-- hearing: end -->\n"
                                 "<!-- gaps: begin -->\n<!-- gaps: end -->\nafter\n")
-        (self.dir / "src/agent").mkdir(parents=True, exist_ok=True)
+        (self.dir / "src/agent/table").mkdir(parents=True, exist_ok=True)
         kinds = {"hang": "hangs", "login": "logins", "cost": "cost", "sub_agent_loop": "loops"}
         (self.dir / "src/agent/table/gaps.h").write_text("".join(f'X(GAP_{k.upper()}, "{k}", "{v}") ' for k, v in kinds.items()))
         (self.dir / "src/agent/table/gaps.c").write_text(f"const struct agent_gap agent_gaps[] = {{\n{gaps}}};\n")
