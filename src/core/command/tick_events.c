@@ -114,7 +114,7 @@ static void tick_start(struct decide_ctx *cx, const struct decision *d)
 	about.run = make_id(cx, "R_");
 	session = session_for_run(cx, as, &resume);
 	prompt = resume ? prompt_resume(cx->arena, as) : prompt_build(cx->arena, as);
-	notes = radar_notes(cx->arena, cx->state, as, cx->policy->target_branch);
+	notes = conflict_notes(cx->arena, cx->state, as, cx->policy->target_branch);
 	if (prompt.n + notes.n <= LIMIT_INSTRUCTION)
 		prompt = arena_printf(cx->arena, STR_FMT STR_FMT, STR_ARG(prompt), STR_ARG(notes));
 	prompt = redact(cx->arena, prompt);

@@ -266,7 +266,7 @@ static void assignment_evidence(const struct explain *x, const struct assignment
 	else if (as && as->run)
 		work_evidence(x, as->run, evidence);
 	for (size_t i = 0; as && i < x->state->conflicts.n; i++) {
-		str line = radar_line(x->arena, x->state, x->state->conflicts.p[i], as);
+		str line = conflict_line(x->arena, x->state, x->state->conflicts.p[i], as);
 
 		if (line.n)
 			explain_show(x, evidence, x->state->conflicts.p[i]->at, STR_FMT,

@@ -298,7 +298,7 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 {
 	const struct assignment *as = o->as;
 
-	if (patrol_worn_out(cx, as))
+	if (upkeep_worn_out(cx, as))
 		return;
 	/* It was ended so that the next one can begin; without quota or login it could do nothing. */
 	if (as->status == AS_QUEUED && !(as->purpose.n && as->run->limit != BLOCK_NONE)) {

@@ -92,7 +92,7 @@ void run_failed(struct decide_ctx *cx, const struct outcome *o)
 	str failure = with_denied(cx, as->run, run_failure(cx, as->run));
 	enum cause cause = run_cause(as->run);
 
-	if (cause == CAUSE_LOST && patrol_lost(cx, as, failure))
+	if (cause == CAUSE_LOST && upkeep_lost(cx, as, failure))
 		return;
 	if (run_continues(cx, o, failure, feedback ? str_from(feedback) : failure))
 		return;

@@ -209,7 +209,7 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
 	put_end(cx, e, params);
 	put_verdict(cx, as, e, params, r);
-	if (patrol_counts_on(cx, as))
+	if (upkeep_counts_on(cx, as))
 		ev_flag(cx, e, "keeps_repairs", true);
 	run_spent(cx, r, as, e->data);
 	if (end_is_ok(params) && !as->stopping)

@@ -89,7 +89,7 @@ static void give_up(struct decide_ctx *cx, const struct finding *f, int64_t coun
 	flow_block(cx, f->as, WORKER_ERROR, name, reason);
 }
 
-bool patrol_counts_on(const struct decide_ctx *cx, const struct assignment *as)
+bool upkeep_counts_on(const struct decide_ctx *cx, const struct assignment *as)
 {
 	const struct worker *w = state_worker(cx->state, as->worker);
 
@@ -97,7 +97,7 @@ bool patrol_counts_on(const struct decide_ctx *cx, const struct assignment *as)
 			w->repaired_at >= as->created_at;
 }
 
-bool patrol_worn_out(struct decide_ctx *cx, const struct assignment *as)
+bool upkeep_worn_out(struct decide_ctx *cx, const struct assignment *as)
 {
 	struct finding f = { .fact = PATROL_NO_WORKTREE,
 		.w = state_worker(cx->state, as->worker),
@@ -111,7 +111,7 @@ bool patrol_worn_out(struct decide_ctx *cx, const struct assignment *as)
 	return true;
 }
 
-bool patrol_lost(struct decide_ctx *cx, const struct assignment *as, str detail)
+bool upkeep_lost(struct decide_ctx *cx, const struct assignment *as, str detail)
 {
 	const struct policy_agent *agent = policy_agent(cx->policy, as->agent);
 	struct finding f = {
@@ -213,7 +213,7 @@ static void ask_once(struct decide_ctx *cx, const struct finding *f)
 }
 
 /* {"facts": [{"finding", "worker", "detail"}]} from the daemon's patrol. */
-int decide_patrol_report(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_upkeep_report(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
 	const value *facts = value_at(params, "facts");

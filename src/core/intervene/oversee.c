@@ -154,7 +154,7 @@ static void answer(struct decide_ctx *cx, const struct review *x, const struct f
 	struct detect_context context = { .history = &x->h,
 		.iterations = x->iterations,
 		.objective = x->n->objective.n ? x->n->objective : x->n->name,
-		.call = f->in_run ? circle_call(x->r) : STR(""),
+		.call = f->in_run ? repetition_call(x->r) : STR(""),
 		.subject = wide ? x->g->id : x->n->key,
 		.round = wide ? x->g->round : x->n->round };
 	struct subject about = about_run(x->r);
@@ -226,7 +226,7 @@ static void review_loop(struct review *x)
 	for (size_t i = 0; i < x->found_n; i++)
 		if (x->found[i].type == DETECT_STUCK)
 			return;
-	if (circle_ended(&x->o, x->n, x->r, &f))
+	if (repetition_ended(&x->o, x->n, x->r, &f))
 		x->found[x->found_n++] = f;
 }
 

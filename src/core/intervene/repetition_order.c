@@ -6,13 +6,14 @@
 void tick_loop(struct decide_ctx *cx, const struct decision *d)
 {
 	const struct assignment *as = d->assignment;
-	struct detect_context context = circle_context(as->node, d->call);
+	struct detect_context context = repetition_context(as->node, d->call);
 	struct subject about = about_assignment(as);
 	struct detection_words w;
-	struct circle c;
+	struct repetition c;
 	str id;
 
-	if (!circle_judge(cx->policy, as, &(struct circle_of){ d->calls, d->call, d->output }, &c))
+	if (!repetition_judge(cx->policy, as, &(struct repeated){ d->calls, d->call, d->output },
+			    &c))
 		return;
 	detection_describe(cx->arena, &context, &c.found, c.level, &w);
 	/* Its run is not counted among the iterations yet. */

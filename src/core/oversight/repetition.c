@@ -12,7 +12,7 @@ enum {
 /* There are none: it is about this run alone. */
 static const struct history no_history = { .completion_centi = -1 };
 
-struct detect_context circle_context(const struct node *n, str call)
+struct detect_context repetition_context(const struct node *n, str call)
 {
 	return (struct detect_context){ .history = &no_history,
 		.objective = n->objective.n ? n->objective : n->name,
@@ -35,7 +35,7 @@ static bool is_answered(const struct goal *g, const struct run *r)
 static bool was_found(const struct node *n, str call, const struct found *f)
 {
 	const struct goal *g = n->goal;
-	struct detect_context cx = circle_context(n, call);
+	struct detect_context cx = repetition_context(n, call);
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
 	str fingerprint = detection_fingerprint(&a, &cx, f);
@@ -46,7 +46,7 @@ static bool was_found(const struct node *n, str call, const struct found *f)
 	return false;
 }
 
-static struct found circle_found(const struct node *n, const struct circle_of *of)
+static struct found repetition_found(const struct node *n, const struct repeated *of)
 {
 	struct found f = { .type = DETECT_STUCK,
 		.count = of->calls,
@@ -59,37 +59,37 @@ static struct found circle_found(const struct node *n, const struct circle_of *o
 }
 
 /* What a run made again and again; a loop of words has no call. */
-str circle_call(const struct run *r)
+str repetition_call(const struct run *r)
 {
 	return r->tool.n ? r->tool : STR("the same words");
 }
 
-bool circle_ended(const struct oversight *o, const struct node *n, const struct run *r,
+bool repetition_ended(const struct oversight *o, const struct node *n, const struct run *r,
 		struct found *ret)
 {
 	if (r->trouble != TROUBLE_LOOP || !o->t.same_call_count || is_answered(n->goal, r))
 		return false;
-	*ret = circle_found(n,
-			&(struct circle_of){ MAX(r->tool_repeats, (int64_t)LOOP_CALLS_LEAST),
-					circle_call(r), false });
+	*ret = repetition_found(n,
+			&(struct repeated){ MAX(r->tool_repeats, (int64_t)LOOP_CALLS_LEAST),
+					repetition_call(r), false });
 	return true;
 }
 
-bool circle_judge(const struct policy *p, const struct assignment *as, const struct circle_of *of,
-		struct circle *ret)
+bool repetition_judge(const struct policy *p, const struct assignment *as,
+		const struct repeated *of, struct repetition *ret)
 {
 	if (of->calls < LOOP_CALLS_LEAST || is_answered(as->node->goal, as->run))
 		return false;
 	oversight_for(p, as->node->goal, as->node, &ret->o);
 	if (!ret->o.t.same_call_count || of->calls < ret->o.t.same_call_count)
 		return false;
-	ret->found = circle_found(as->node, of);
+	ret->found = repetition_found(as->node, of);
 	ret->level = detection_level(&ret->o, &no_history, &ret->found);
 	return ret->level != LEVEL_NONE;
 }
 
-bool circle_calls(const struct policy *p, const struct assignment *as, const struct observation *o,
-		ov_time now)
+bool repetition_calls(const struct policy *p, const struct assignment *as,
+		const struct observation *o, ov_time now)
 {
 	ov_time lasted = now - o->same_since;
 	struct oversight v;
@@ -107,7 +107,7 @@ bool circle_calls(const struct policy *p, const struct assignment *as, const str
  * Whoever writes all the time is never looked at for its silence: so its tree is looked at when this
  * begins to look like a loop, for something to compare with, and again when it does.
  */
-enum circle_look circle_output(const struct policy *p, const struct assignment *as,
+enum repetition_look repetition_output(const struct policy *p, const struct assignment *as,
 		const struct observation *o)
 {
 	struct oversight v;
@@ -118,10 +118,10 @@ enum circle_look circle_output(const struct policy *p, const struct assignment *
 	if (!v.t.same_call_count || !v.t.same_output_seconds ||
 			is_answered(as->node->goal, as->run) ||
 			o->same_calls < v.t.same_call_count / 4)
-		return CIRCLE_WAIT;
+		return REPETITION_WAIT;
 	if (o->looked_at < since)
-		return CIRCLE_LOOK;
+		return REPETITION_LOOK;
 	if (o->same_calls < v.t.same_call_count || lasted < v.t.same_output_seconds * OV_SECOND)
-		return CIRCLE_WAIT;
-	return o->looked_at < since + lasted - lasted / 4 ? CIRCLE_LOOK : CIRCLE_JUDGE;
+		return REPETITION_WAIT;
+	return o->looked_at < since + lasted - lasted / 4 ? REPETITION_LOOK : REPETITION_JUDGE;
 }

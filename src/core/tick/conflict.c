@@ -22,7 +22,7 @@ static void add_files(struct buf *b, const struct conflict *c, const char *befor
 				STR_ARG(c->files.p[i]));
 }
 
-str radar_words(struct arena *a, const struct state *s, const struct conflict *c,
+str conflict_words(struct arena *a, const struct state *s, const struct conflict *c,
 		const struct assignment *as, str target)
 {
 	const struct assignment *other = other_of(s, c, as);
@@ -53,7 +53,7 @@ str radar_words(struct arena *a, const struct state *s, const struct conflict *c
 	return arena_str(a, buf_str(&b));
 }
 
-str radar_notes(struct arena *a, const struct state *s, const struct assignment *as, str target)
+str conflict_notes(struct arena *a, const struct state *s, const struct assignment *as, str target)
 {
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
@@ -61,11 +61,12 @@ str radar_notes(struct arena *a, const struct state *s, const struct assignment 
 	for (size_t i = 0; i < s->conflicts.n; i++)
 		if (is_about(s->conflicts.p[i], as))
 			buf_addf(&b, "\n\n" STR_FMT,
-					STR_ARG(radar_words(a, s, s->conflicts.p[i], as, target)));
+					STR_ARG(conflict_words(a, s, s->conflicts.p[i], as,
+							target)));
 	return arena_str(a, buf_str(&b));
 }
 
-str radar_line(struct arena *a, const struct state *s, const struct conflict *c,
+str conflict_line(struct arena *a, const struct state *s, const struct conflict *c,
 		const struct assignment *as)
 {
 	const struct assignment *other = other_of(s, c, as);

@@ -11,12 +11,12 @@
 enum { RADAR_FILES = 20 }; /* named of one conflict */
 
 /* What its agent is told of one conflict; as is one of the two. */
-str radar_words(struct arena *a, const struct state *s, const struct conflict *c,
+str conflict_words(struct arena *a, const struct state *s, const struct conflict *c,
 		const struct assignment *as, str target);
 /* The same of all that are foreseen for it, for its next instruction; empty: none. */
-str radar_notes(struct arena *a, const struct state *s, const struct assignment *as, str target);
+str conflict_notes(struct arena *a, const struct state *s, const struct assignment *as, str target);
 /* For status: [{a: {...}, b: {...}, files, at}]; b null: the target branch. */
 value *view_conflicts(struct arena *a, const struct state *s);
 /* For explain: "would conflict with GOAL/NODE in x, y". */
-str radar_line(struct arena *a, const struct state *s, const struct conflict *c,
+str conflict_line(struct arena *a, const struct state *s, const struct conflict *c,
 		const struct assignment *as);

@@ -78,11 +78,11 @@ static bool may_be_told(const struct tick *t, const struct assignment *as)
 /* Output alone proves little: a tree that is known, and does not change, has to say the same. */
 static bool output_repeats(struct tick *t, const struct assignment *as, const struct observation *o)
 {
-	enum circle_look what = circle_output(t->w->policy, as, o);
+	enum repetition_look what = repetition_output(t->w->policy, as, o);
 
-	if (what == CIRCLE_LOOK)
+	if (what == REPETITION_LOOK)
 		vec_push(&t->looks, as->run);
-	return what == CIRCLE_JUDGE && !o->tree_unknown;
+	return what == REPETITION_JUDGE && !o->tree_unknown;
 }
 
 static void look_for_loop(struct tick *t, const struct assignment *as)
@@ -97,14 +97,15 @@ static void look_for_loop(struct tick *t, const struct assignment *as)
 		.call = o->same_call,
 		.output = o->same_output };
 	size_t before = t->out.n;
-	struct circle c;
+	struct repetition c;
 
 	if (!may_be_told(t, as))
 		return;
-	if (o->same_output ? !output_repeats(t, as, o) : !circle_calls(t->w->policy, as, o, t->now))
+	if (o->same_output ? !output_repeats(t, as, o)
+			   : !repetition_calls(t->w->policy, as, o, t->now))
 		return;
-	if (!circle_judge(t->w->policy, as,
-			    &(struct circle_of){ o->same_calls, o->same_call, o->same_output }, &c))
+	if (!repetition_judge(t->w->policy, as,
+			    &(struct repeated){ o->same_calls, o->same_call, o->same_output }, &c))
 		return;
 	d.why = arena_printf(t->a, "its last %lld %s were the same: " STR_FMT,
 			(long long)o->same_calls, o->same_output ? "blocks of output" : "calls",

@@ -100,7 +100,7 @@ static void conflict_report_tell(struct decide_ctx *cx, const struct conflict *c
 
 	if (!as || run_deaf(cx, as->node) || is_being_told(cx, as))
 		return;
-	text = radar_words(cx->arena, cx->state, c, as, cx->policy->target_branch);
+	text = conflict_words(cx->arena, cx->state, c, as, cx->policy->target_branch);
 	if (!was_told(as, sha256_hex(cx->arena, text)))
 		dispatch_send(cx, as, "conflict", text, STR(""));
 }
@@ -146,7 +146,7 @@ static void clear(struct decide_ctx *cx, const struct conflict *c, const char *r
 	ev_cstr(cx, emit_conflict(cx, EV_CONFLICT_CLEARED, c->a, c->b), "reason", reason);
 }
 
-int decide_radar_report(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_conflict_report(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
 	const value *pairs = value_at(params, "pairs");

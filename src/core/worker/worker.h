@@ -25,4 +25,4 @@ void tick_worker(struct decide_ctx *cx, const struct decision *d);
 decide_fn decide_worker_add, decide_worker_start, decide_worker_message, decide_worker_review,
 		decide_worker_accept, decide_worker_reject, decide_worker_rebase,
 		decide_worker_pick, decide_worker_reset, decide_worker_nuke;
-decide_fn decide_radar_report;
+decide_fn decide_conflict_report;

@@ -94,7 +94,8 @@ TEST(who_does_not_hear_is_told_by_its_next_instruction)
 	assert_true(str_contains(text, STR("would conflict")));
 	assert_true(str_contains(text, STR("- x.c")));
 	/* The other one has nothing to do with it. */
-	assert_int_equal(radar_notes(&f.arena, f.state, node_of(&f, "T2")->assignment, STR("main"))
+	assert_int_equal(conflict_notes(&f.arena, f.state, node_of(&f, "T2")->assignment,
+					 STR("main"))
 					 .n,
 			0);
 	fixture_done(&f);
