@@ -53,6 +53,7 @@ static void contradict(struct decide_ctx *cx)
 	value_put(cx->arena, ev->data, "from", value_cstr(cx->arena, "idle"));
 	value_put(cx->arena, ev->data, "to", value_cstr(cx->arena, "working"));
 	value_put(cx->arena, ev->data, "reason", value_cstr(cx->arena, ""));
+	event_fill(cx->arena, ev);
 	vec_push(cx->out, ev);
 }
 
