@@ -34,6 +34,9 @@ while read -r line < "$at/g.go" && [ "$line" != end ]; do
     echo done > "$at/g.here"
 done
 """
+STOP_DAEMON = r"""
+kill -STOP "$(sed -n 's/.*"pid": *\([0-9]*\).*/\1/p' "$OVERSEER_REPO/.overseer/daemon.json")"
+"""
 # Starts a process that nobody but root may look at.
 HIDE = r"""
 python3 -c 'import ctypes, os, signal
@@ -155,6 +158,17 @@ class Agents(CallerCase):
         for way in WAYS:
             self.refused(self.as_agent("forged", way), f"run {self.run_id}")
         self.assertEqual(self.as_person("mine", "socket"), "ok")
+
+    def test_a_run_whose_start_was_not_recorded(self):
+        """It stops the daemon before that knows of its start, and makes its lock unreadable: no person, either."""
+        self.begin(STOP_DAEMON + OBEY)
+        lock = os.path.join(self.s.dir, "runs", self.run_id, "lock")
+        self.inside(f"mv {lock} {lock}.old && ln -s lock {lock}")
+        self.s.kill()
+        self.s.up()
+        for way in WAYS:
+            self.refused(self.as_agent("forged", way))
+        self.assertNotIn("forged", self.titles())
 
     def test_who_has_ended_was_an_agent(self):
         """It connects, sends and ends while the daemon looks elsewhere."""

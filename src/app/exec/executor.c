@@ -263,6 +263,8 @@ static void put_texts(struct task *t, value *data, const char *key, const str *l
 		value_put(&t->arena, data, key, v);
 }
 
+static const struct effect_row effect_rows[EFFECT_KIND_COUNT]; /* below */
+
 void task_report(struct task *t)
 {
 	INJECT(effect_rows[t->kind].end);

@@ -116,7 +116,6 @@ struct executor {
 	struct map accounts; /* id -> struct account, of those that have one */
 	struct loop_source *adopt_again;
 	uint64_t ended_us; /* when the last place of executor_places ended; 0: never */
-	bool unfound;      /* runs of a previous daemon are still to be found again */
 	bool closing;
 };
 

@@ -53,10 +53,13 @@ static void add_run(struct places *l, const struct executor *x, str id,
 	places_add(l, &one);
 }
 
-/*
- * Those that a previous daemon started and that could not be found again so far: an agent may have
- * seen to that. Their shims are known by where they are at work.
- */
+/* A run that a previous daemon started, or began to start, and that was not found again so far. */
+static bool is_unfound(const struct executor *x, const struct run *r)
+{
+	return r->status != RUN_ENDED && !map_get(&x->runs, r->id);
+}
+
+/* An agent may have seen to that. Their shims are known by where they are at work. */
 static void add_unfound(struct places *l, const struct executor *x)
 {
 	int shims[SHIMS_MAX];
@@ -65,14 +68,15 @@ static void add_unfound(struct places *l, const struct executor *x)
 		const struct run *r = list_entry(it, struct run, link);
 		size_t n;
 
-		if (r->status != RUN_RUNNING || map_get(&x->runs, r->id))
+		if (!is_unfound(x, r))
 			continue;
 		n = proc_list_at(STR("overseer-run"),
 				str_from(executor_run_dir(l->arena, x->o.dir, r->id)), shims,
 				SHIMS_MAX);
 		for (size_t i = 0; i < n; i++)
 			add_run(l, x, r->id, NULL, shims[i]);
-		if (n == 0)
+		/* Of one that is about to be started there may be nothing yet. */
+		if (n == 0 && r->status == RUN_RUNNING)
 			add_run(l, x, r->id, NULL, 0);
 	}
 }
@@ -99,8 +103,7 @@ size_t executor_places(const struct executor *x, struct arena *a, struct executo
 		if (!run_is_awaited(run))
 			add_run(&l, x, id, run, run_shim(run));
 	}
-	if (x->unfound)
-		add_unfound(&l, x);
+	add_unfound(&l, x);
 	list_each (it, &x->tasks) {
 		const struct task *t = list_entry(it, struct task, link);
 
@@ -124,11 +127,19 @@ size_t executor_places(const struct executor *x, struct arena *a, struct executo
 	return l.n;
 }
 
+static bool is_any_unfound(const struct executor *x)
+{
+	list_each (it, &engine_state(x->engine)->runs)
+		if (is_unfound(x, list_entry(it, struct run, link)))
+			return true;
+	return false;
+}
+
 bool executor_is_live(const struct executor *x)
 {
 	int git;
 
-	if (x->runs.n || x->unfound || setup_pid(x->setup) || git_at_work(x->git, &git, 1))
+	if (x->runs.n || is_any_unfound(x) || setup_pid(x->setup) || git_at_work(x->git, &git, 1))
 		return true;
 	list_each (it, &x->tasks)
 		if (is_about_work(list_entry(it, struct task, link)))

@@ -446,7 +446,6 @@ void executor_adopt(struct executor *x)
 	conflict_scan_look(x->conflict_scan);
 	folder_audit_look(x->folder_audit);
 	checkout_look(x->checkout);
-	x->unfound = !all;
 	if (all)
 		return;
 	if (!x->adopt_again)
