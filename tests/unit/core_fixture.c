@@ -1,5 +1,7 @@
 #include "tests/unit/core_fixture.h"
 
+#include "core/decide/emit.h"
+
 #include "tests/test.h"
 
 #include "base/vec.h"
@@ -249,6 +251,7 @@ void decide_by(struct fixture *f, void (*step)(struct decide_ctx *cx, void *arg)
 	struct decide_ctx cx = context(f, &out);
 
 	step(&cx, arg);
+	events_seal(&cx, 0);
 	append_all(f, &out);
 	vec_done(&out);
 }

@@ -13,7 +13,8 @@ static value *sample(struct arena *a, enum event_type type)
 	value *list = value_array(a);
 
 	switch (type) {
-	case EVENT_TEXT: return value_cstr(a, "t\"e\n\xc3\xa9");
+	case EVENT_TEXT:
+	case EVENT_NOTE: return value_cstr(a, "t\"e\n\xc3\xa9");
 	case EVENT_NUM: return value_int(a, INT64_MIN + 7);
 	case EVENT_FLAG: return value_bool(a, true);
 	case EVENT_LIST: value_push(a, list, value_cstr(a, "x")); return list;

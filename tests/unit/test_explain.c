@@ -36,7 +36,7 @@ static struct event sample(struct arena *a, enum event_kind kind, bool all)
 		value_put(a, e.data, f->name,
 				f->type == EVENT_NUM                    ? value_int(a, 42)
 						: f->type == EVENT_FLAG ? value_bool(a, true)
-						: f->type == EVENT_TEXT
+						: f->type == EVENT_TEXT || f->type == EVENT_NOTE
 						? value_strf(a, "<%s>", f->name)
 						: value_object(a));
 	}

@@ -3,6 +3,7 @@
 
 #include "core/capacity/budget.h"
 #include "core/capacity/free_worker.h"
+#include "core/decide/emit.h"
 #include "core/model/limits.h"
 #include "core/work/standing.h"
 #include "tests/unit/core_fixture.h"
@@ -21,6 +22,7 @@ static str add(struct fixture *f, const char *kind, struct standing_task task)
 
 	cx.entropy[0] = (uint8_t)++f->entropy;
 	key = standing_add(&cx, kind, &task);
+	events_seal(&cx, 0);
 	for (size_t i = 0; i < out.n; i++)
 		assert_int_equal(append(f, out.p[i], NULL), 0);
 	vec_done(&out);

@@ -81,12 +81,12 @@ static void go_on(struct decide_ctx *cx, const struct answer *a, str text)
 			a->n->assignment->run->status != RUN_ENDED &&
 			a->n->assignment->stage == STAGE_RUNNING;
 	bool stuck = ladder_is_over(a->n);
-	struct event *e;
+	struct ev_node_answered *e;
 
 	if (text.n) {
-		e = emit(cx, EV_NODE_ANSWERED, about_node(a->n));
-		ev_int(cx, e, "escalation", a->x->number);
-		ev_note(cx, e, "answer", text);
+		e = emit_node_answered(cx, about_node(a->n));
+		e->escalation = a->x->number;
+		e->answer = text;
 	}
 	/* Detectors look at what comes of the answer; who was blocked is renewed by going on. */
 	if (a->n->status != NODE_BLOCKED && a->n->iterations_n > a->n->round_from)
@@ -437,8 +437,8 @@ static void note_reason(struct decide_ctx *cx, size_t from, const struct answer 
 {
 	for (size_t i = from; a->reason.n && i < cx->out->n; i++)
 		if (cx->out->p[i]->kind == EV_ESCALATION_CLOSED &&
-				value_int_at(cx->out->p[i]->data, "escalation") == a->x->number)
-			ev_note(cx, cx->out->p[i], "reason", a->reason);
+				as_escalation_closed(cx->out->p[i])->escalation == a->x->number)
+			emitted_escalation_closed(cx, i)->reason = a->reason;
 }
 
 /* As much of it as a message has room for; its characters stay whole. */

@@ -84,7 +84,7 @@ int decide_inbox_snooze(struct decide_ctx *cx, const value *params, value **ret_
 	str reason = str_trim(value_str_at(params, "reason"));
 	ov_time wait = value_int_at(params, "for_ms");
 	const struct escalation *x;
-	struct event *e;
+	struct ev_escalation_snoozed *e;
 	int r = inbox_read(cx, params, &x, err);
 
 	if (r == 0)
@@ -96,11 +96,10 @@ int decide_inbox_snooze(struct decide_ctx *cx, const value *params, value **ret_
 				STR_ARG(duration_format_short(cx->arena, wait)));
 	if (r < 0)
 		return r;
-	e = emit(cx, EV_ESCALATION_SNOOZED,
-			(struct subject){ .goal = x->goal_id, .node = x->node_id });
-	ev_int(cx, e, "escalation", x->number);
-	ev_int(cx, e, "until_ms", cx->now + wait);
-	ev_str(cx, e, "reason", reason.n ? reason : STR("no reason was given"));
+	e = emit_escalation_snoozed(cx, (struct subject){ .goal = x->goal_id, .node = x->node_id });
+	e->escalation = x->number;
+	e->until_ms = cx->now + wait;
+	e->reason = reason.n ? reason : STR("no reason was given");
 	*ret_result = inbox_result(cx, x, cx->out->n);
 	value_put(cx->arena, *ret_result, "status", value_cstr(cx->arena, "open"));
 	value_put(cx->arena, *ret_result, "snoozed_until", value_time(cx->arena, cx->now + wait));
@@ -170,7 +169,7 @@ void tick_expire(struct decide_ctx *cx, const struct decision *d)
 static void tell_consequences(struct decide_ctx *cx, const struct event *e, value *ret)
 {
 	const struct node *n = state_node(cx->state, e->goal, e->node);
-	int to = status_parse(&node_statuses, value_str_at(e->data, "to"));
+	int to = status_parse(&node_statuses, as_node_status(e)->to);
 
 	if (n && to >= 0)
 		work_consequences(cx, n, (enum node_status)to, ret);
@@ -188,17 +187,17 @@ value *inbox_result(struct decide_ctx *cx, const struct escalation *x, size_t be
 		const struct event *e = cx->out->p[i];
 
 		if (e->kind == EV_ESCALATION_CLOSED &&
-				value_int_at(e->data, "escalation") == x->number) {
-			value_put(a, v, "status", value_str(a, value_str_at(e->data, "status")));
-			value_put(a, v, "answer", value_str(a, value_str_at(e->data, "answer")));
+				as_escalation_closed(e)->escalation == x->number) {
+			value_put(a, v, "status", value_str(a, as_escalation_closed(e)->status));
+			value_put(a, v, "answer", value_str(a, as_escalation_closed(e)->answer));
 		} else if (e->kind == EV_NODE_STATUS) {
-			value_put(a, v, "node_status", value_str(a, value_str_at(e->data, "to")));
+			value_put(a, v, "node_status", value_str(a, as_node_status(e)->to));
 			tell_consequences(cx, e, v);
 		} else if (e->kind == EV_GOAL_STATUS) {
-			value_put(a, v, "goal_status", value_str(a, value_str_at(e->data, "to")));
+			value_put(a, v, "goal_status", value_str(a, as_goal_status(e)->to));
 		} else if (e->kind == EV_DISPATCH_INTENDED) {
 			value_put(a, v, "dispatch",
-					value_str(a, value_str_at(e->data, "dispatch")));
+					value_str(a, as_dispatch_intended(e)->dispatch));
 		}
 	}
 	return v;

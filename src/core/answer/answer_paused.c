@@ -57,13 +57,13 @@ int answer_check_aborted(struct decide_ctx *cx, const struct answer *a, struct o
 
 static void tell_node(struct decide_ctx *cx, const struct answer *a, const struct node *n)
 {
-	struct event *e;
+	struct ev_node_answered *e;
 
 	if (!node_is_leaf(n) || node_is_final(n))
 		return;
-	e = emit(cx, EV_NODE_ANSWERED, about_node(n));
-	ev_int(cx, e, "escalation", a->x->number);
-	ev_note(cx, e, "answer", a->text);
+	e = emit_node_answered(cx, about_node(n));
+	e->escalation = a->x->number;
+	e->answer = a->text;
 }
 
 /* A person's words for the next run of the node in which it was found; else of all that is open. */
@@ -118,16 +118,16 @@ void detections_denied(struct decide_ctx *cx, const struct escalation *x, str re
 
 	for (size_t i = 0; g && i < g->detections.n; i++) {
 		const struct detection *d = g->detections.p[i];
-		struct event *e;
+		struct ev_detection_judged *e;
 
 		if (d->false_positive ||
 				(!str_eq(d->id, x->detection) && d->escalation != x->number))
 			continue;
-		e = emit(cx, EV_DETECTION_JUDGED,
+		e = emit_detection_judged(cx,
 				(struct subject){ .goal = d->goal_id, .node = d->node_id });
-		ev_str(cx, e, "detection", d->id);
-		ev_cstr(cx, e, "effectiveness", status_name(&effectivenesses, EFFECT_UNHELPFUL));
-		ev_note(cx, e, "because", reason);
-		ev_flag(cx, e, "false_positive", true);
+		e->detection = d->id;
+		e->effectiveness = str_from(status_name(&effectivenesses, EFFECT_UNHELPFUL));
+		e->because = reason;
+		e->false_positive = true;
 	}
 }

@@ -24,7 +24,7 @@ int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_re
 	o.as = state_assignment(cx->state, fx->assignment_id);
 	o.ok = str_is(o.outcome, "ok");
 	o.data = value_at(params, "data");
-	emit_effect_ended(cx, fx, o.outcome, o.detail);
+	effect_ended(cx, fx, o.outcome, o.detail);
 	target_left(cx, o.data);
 	if (fx->kind == FX_SEND)
 		send_ended(cx, fx, &o);

@@ -33,22 +33,22 @@ struct notes {
 
 static bool ends_node(const struct event *e)
 {
-	str to = value_str_at(e->data, "to");
-
-	return e->kind == EV_NODE_STATUS && (str_is(to, "done") || str_is(to, "cancelled"));
+	return e->kind == EV_NODE_STATUS &&
+			(str_is(as_node_status(e)->to, "done") ||
+					str_is(as_node_status(e)->to, "cancelled"));
 }
 
 /* It has no further step: accepted, given up, blocked, or let go. */
 static bool ends_assignment(const struct event *e)
 {
-	return e->kind == EV_ASSIGNMENT_MOVED && str_is(value_str_at(e->data, "stage"), "none");
+	return e->kind == EV_ASSIGNMENT_MOVED && str_is(as_assignment_moved(e)->stage, "none");
 }
 
 static bool ends_goal(const struct event *e)
 {
-	str to = value_str_at(e->data, "to");
-
-	return e->kind == EV_GOAL_STATUS && (str_is(to, "completed") || str_is(to, "cancelled"));
+	return e->kind == EV_GOAL_STATUS &&
+			(str_is(as_goal_status(e)->to, "completed") ||
+					str_is(as_goal_status(e)->to, "cancelled"));
 }
 
 static const struct event **slot(struct note *n, enum event_kind kind)
@@ -96,63 +96,55 @@ static void read_batch(struct notes *ns, size_t from)
 
 static void emit_handoff(struct decide_ctx *cx, struct subject s, value *v, enum node_status status)
 {
-	struct event *e = emit(cx, EV_CRYSTALLIZED, s);
 	value *c = value_object(cx->arena);
 
 	value_put(cx->arena, c, "id", value_str(cx->arena, make_id(cx, "C_")));
-	value_put(cx->arena, c, "goal_id", value_str(cx->arena, e->goal));
-	if (e->node.n)
-		value_put(cx->arena, c, "node_id", value_str(cx->arena, e->node));
-	if (e->assignment.n)
-		value_put(cx->arena, c, "assignment_id", value_str(cx->arena, e->assignment));
-	if (e->run.n)
-		value_put(cx->arena, c, "run_id", value_str(cx->arena, e->run));
+	value_put(cx->arena, c, "goal_id", value_str(cx->arena, s.goal));
+	if (s.node.n)
+		value_put(cx->arena, c, "node_id", value_str(cx->arena, s.node));
+	if (s.assignment.n)
+		value_put(cx->arena, c, "assignment_id", value_str(cx->arena, s.assignment));
+	if (s.run.n)
+		value_put(cx->arena, c, "run_id", value_str(cx->arena, s.run));
 	value_put(cx->arena, c, "status",
 			value_cstr(cx->arena, status_name(&node_statuses, (int)status)));
 	for (size_t i = 0; i < v->object.n; i++)
 		value_set(cx->arena, c, v->object.members[i].key, v->object.members[i].value);
 	value_put(cx->arena, c, "created_at", value_time(cx->arena, cx->now));
-	/* A copy: the state that its texts are from changes with the first event that is applied. */
-	value_put(cx->arena, e->data, "crystallization", value_copy(cx->arena, c));
+	emit_crystallized(cx, s)->crystallization = c;
 }
 
 /* ---- a node that was worked on ---- */
 
-static struct strs strs_of(struct arena *a, const value *list)
-{
-	struct strs s = { .n = value_count(list) };
-
-	s.p = arena_array(a, str, s.n);
-	for (size_t i = 0; i < s.n; i++)
-		s.p[i] = value_str_or(value_item(list, i), STR(""));
-	return s;
-}
-
 /* The run as the batch leaves it. Texts are borrowed. */
-static struct run run_after(struct arena *a, const struct run *r, const struct note *note)
+static struct run run_after(const struct run *r, const struct note *note)
 {
+	const struct ev_run_ended *ended = note->ended ? as_run_ended(note->ended) : NULL;
+	const struct ev_run_harvested *harvested = note->harvested
+			? as_run_harvested(note->harvested)
+			: NULL;
 	struct run x = *r;
 
-	if (note->ended) {
+	if (ended) {
 		x.status = RUN_ENDED;
-		x.lost = value_bool_at(note->ended->data, "lost");
-		x.exit_code = value_int_at(note->ended->data, "exit_code");
-		x.signal = value_int_at(note->ended->data, "signal");
-		x.output_bytes = value_int_at(note->ended->data, "output_bytes");
-		x.dropped_bytes = value_int_at(note->ended->data, "dropped_bytes");
-		x.message = value_str_at(note->ended->data, "message");
+		x.lost = ended->lost;
+		x.exit_code = ended->exit_code;
+		x.signal = ended->signal;
+		x.output_bytes = ended->output_bytes;
+		x.dropped_bytes = ended->dropped_bytes;
+		x.message = ended->message;
 	}
-	if (note->harvested) {
-		x.commits = value_int_at(note->harvested->data, "commits");
-		x.files_changed = value_int_at(note->harvested->data, "files_changed");
-		x.leftovers = value_bool_at(note->harvested->data, "leftovers");
-		x.files = strs_of(a, value_at(note->harvested->data, "files"));
-		x.commit_ids = strs_of(a, value_at(note->harvested->data, "commit_ids"));
+	if (harvested) {
+		x.commits = harvested->commits;
+		x.files_changed = harvested->files_changed;
+		x.leftovers = harvested->leftovers;
+		x.files = (struct strs){ harvested->files.p, harvested->files.n };
+		x.commit_ids = (struct strs){ harvested->commit_ids.p, harvested->commit_ids.n };
 	}
 	if (note->verified) {
 		x.verification = (enum verification)status_parse(&verifications,
-				value_str_at(note->verified->data, "verdict"));
-		x.verification_detail = value_str_at(note->verified->data, "detail");
+				as_run_verified(note->verified)->verdict);
+		x.verification_detail = as_run_verified(note->verified)->detail;
 	}
 	return x;
 }
@@ -160,7 +152,7 @@ static struct run run_after(struct arena *a, const struct run *r, const struct n
 static enum node_status status_after(const struct node *n, const struct note *note)
 {
 	return note && note->status ? (enum node_status)status_parse(&node_statuses,
-						      value_str_at(note->status->data, "to"))
+						      as_node_status(note->status)->to)
 				    : n->status;
 }
 
@@ -172,20 +164,20 @@ static struct node node_after(struct arena *a, const struct note *note)
 
 	x.status = status_after(&x, note);
 	if (note->status) {
-		x.status_reason = value_str_at(note->status->data, "reason");
-		x.unblock_when = value_str_at(note->status->data, "unblock_when");
-		if (value_bool_at(note->status->data, "words"))
+		x.status_reason = as_node_status(note->status)->reason;
+		x.unblock_when = as_node_status(note->status)->unblock_when;
+		if (as_node_status(note->status)->words)
 			x.words = x.status_reason;
 	}
 	/* What a person tells the next agent is nothing that was seen of the last one, or said by it. */
 	if (x.words.n && !node_is_final(&x) && str_eq(x.words, x.status_reason))
 		x.status_reason = STR("a person unblocked it");
 	if (note->accepted)
-		x.commit = value_str_at(note->accepted->data, "commit");
+		x.commit = as_node_accepted(note->accepted)->commit;
 	if (note->reverted)
 		x.commit = STR("");
-	if (note->reported && !value_str_at(note->reported->data, "error").n) {
-		json_write_canonical(&text, value_at(note->reported->data, "update"));
+	if (note->reported && !as_node_reported(note->reported)->error.n) {
+		json_write_canonical(&text, as_node_reported(note->reported)->update);
 		x.report = arena_str(a, buf_str(&text));
 		x.reported_at = note->reported->at;
 	}
@@ -221,17 +213,17 @@ static void write_leaf(struct notes *ns, struct note *note)
 		return;
 	node = node_after(cx->arena, note);
 	l.node = &node;
-	if (done && value_bool_at(note->status->data, "override"))
+	if (done && as_node_status(note->status)->override)
 		l.person = note->status->actor;
 	if (as) {
 		as_now = *as;
 		if (note->harvested)
-			as_now.head = value_str_at(note->harvested->data, "head");
+			as_now.head = as_run_harvested(note->harvested)->head;
 		l.assignment = &as_now;
 		about = about_assignment(as);
 	}
 	if (as && as->run) {
-		run = run_after(cx->arena, as->run, note);
+		run = run_after(as->run, note);
 		l.run = &run;
 	}
 	l.oversight = aftermath_lines(cx, ns->from, note->node->goal, note->node);
@@ -325,8 +317,7 @@ static void write_goal(struct notes *ns, const struct event *e)
 	emit_handoff(ns->cx, about_goal(g),
 			handoff_whole(ns->cx->arena, parts, n,
 					aftermath_lines(ns->cx, ns->from, g, NULL)),
-			str_is(value_str_at(e->data, "to"), "completed") ? NODE_DONE
-									 : NODE_CANCELLED);
+			str_is(as_goal_status(e)->to, "completed") ? NODE_DONE : NODE_CANCELLED);
 }
 
 void handoffs_write(struct decide_ctx *cx, size_t from)

@@ -43,7 +43,9 @@ static void tick_assign(struct decide_ctx *cx, const struct decision *d)
 	const struct worker *w = state_worker(cx->state, d->worker);
 	struct tool_scope scope;
 	struct ov_err err;
-	struct event *e;
+	struct ev_worker_created *created;
+	struct ev_worker_status *status;
+	struct ev_assignment_created *e;
 
 	if (scope_for_node(cx->arena, policy_agent(cx->policy, d->agent), d->node, &scope, &err) <
 			0) {
@@ -51,45 +53,33 @@ static void tick_assign(struct decide_ctx *cx, const struct decision *d)
 		return;
 	}
 	if (d->new_worker) {
-		e = emit(cx, EV_WORKER_CREATED, (struct subject){ 0 });
-		ev_str(cx, e, "worker", d->worker);
-		ev_str(cx, e, "path",
-				arena_printf(cx->arena, "worktrees/" STR_FMT, STR_ARG(d->worker)));
-		ev_flag(cx, e, "pool", d->worker_kind == WORKER_POOL);
+		created = emit_worker_created(cx, (struct subject){ 0 });
+		created->worker = d->worker;
+		created->path = arena_printf(cx->arena, "worktrees/" STR_FMT, STR_ARG(d->worker));
+		created->pool = d->worker_kind == WORKER_POOL;
 		if (d->worker_kind != WORKER_POOL)
-			ev_cstr(cx, e, "kind", status_name(&worker_kinds, (int)d->worker_kind));
+			created->kind = str_from(status_name(&worker_kinds, (int)d->worker_kind));
 	}
 	about.assignment = make_id(cx, "A_");
-	e = emit(cx, EV_ASSIGNMENT_CREATED, about);
-	ev_str(cx, e, "agent", d->agent);
-	ev_str(cx, e, "worker", d->worker);
-	ev_str(cx, e, "session_key",
-			arena_printf(cx->arena, "agent:" STR_FMT ":" STR_FMT, STR_ARG(d->agent),
-					STR_ARG(about.assignment)));
-	ev_cstr(cx, e, "recovery_policy",
-			status_name(&rungs, (int)first_rung(cx->policy, d->agent)));
-	ev_str(cx, e, "branch",
-			arena_printf(cx->arena, "overseer/" STR_FMT "/" STR_FMT "/" STR_FMT "-%lld",
-					STR_ARG(d->worker), STR_ARG(d->goal->id),
-					STR_ARG(d->node->id), (long long)d->node->epoch + 1));
-	ev_int(cx, e, "epoch", d->node->epoch + 1);
-	ev_scope(cx, e, &scope);
-	ev_str(cx, e, "reason", d->why);
-	ev_flag(cx, e, "session_taken",
-			d->node->session.n && str_eq(d->node->session_agent, d->agent) &&
-					str_eq(d->node->session_worker, d->worker));
-	e = emit(cx, EV_WORKER_STATUS, (struct subject){ 0 });
-	ev_str(cx, e, "worker", d->worker);
-	ev_cstr(cx, e, "from", w ? status_name(&worker_statuses, (int)w->status) : "idle");
-	ev_cstr(cx, e, "to", "working");
-	ev_str(cx, e, "reason", about.node);
-}
-
-static void put_session(struct decide_ctx *cx, struct event *e, str session, bool resume)
-{
-	if (session.n)
-		ev_str(cx, e, "session", session);
-	ev_flag(cx, e, "resume", resume);
+	e = emit_assignment_created(cx, about);
+	e->agent = d->agent;
+	e->worker = d->worker;
+	e->session_key = arena_printf(cx->arena, "agent:" STR_FMT ":" STR_FMT, STR_ARG(d->agent),
+			STR_ARG(about.assignment));
+	e->recovery_policy = str_from(status_name(&rungs, (int)first_rung(cx->policy, d->agent)));
+	e->branch = arena_printf(cx->arena, "overseer/" STR_FMT "/" STR_FMT "/" STR_FMT "-%lld",
+			STR_ARG(d->worker), STR_ARG(d->goal->id), STR_ARG(d->node->id),
+			(long long)d->node->epoch + 1);
+	e->epoch = d->node->epoch + 1;
+	e->tools = scope_value(cx->arena, &scope);
+	e->reason = d->why;
+	e->session_taken = d->node->session.n && str_eq(d->node->session_agent, d->agent) &&
+			str_eq(d->node->session_worker, d->worker);
+	status = emit_worker_status(cx, (struct subject){ 0 });
+	status->worker = d->worker;
+	status->from = str_from(status_name(&worker_statuses, w ? (int)w->status : WORKER_IDLE));
+	status->to = str_from(status_name(&worker_statuses, WORKER_WORKING));
+	status->reason = about.node;
 }
 
 static void tick_start(struct decide_ctx *cx, const struct decision *d)
@@ -102,7 +92,8 @@ static void tick_start(struct decide_ctx *cx, const struct decision *d)
 	const struct worker *w = state_worker(cx->state, as->worker);
 	struct tool_scope scope = { 0 };
 	struct ov_err err;
-	struct event *e;
+	struct ev_dispatch_intended *sent;
+	struct ev_run_created *run;
 	bool resume;
 
 	/* An agent that is not configured any more is found out when it is to be started. */
@@ -118,26 +109,25 @@ static void tick_start(struct decide_ctx *cx, const struct decision *d)
 	if (prompt.n + notes.n <= LIMIT_INSTRUCTION)
 		prompt = arena_printf(cx->arena, STR_FMT STR_FMT, STR_ARG(prompt), STR_ARG(notes));
 	prompt = redact(cx->arena, prompt);
-	e = emit(cx, EV_DISPATCH_INTENDED, about);
-	ev_str(cx, e, "dispatch", dispatch);
-	ev_cstr(cx, e, "mode", status_name(&dispatch_modes, resume ? MODE_RESUME : MODE_SPAWN));
-	put_session(cx, e, session, resume);
-	ev_str(cx, e, "purpose",
-			as->purpose.n                 ? as->purpose
-					: as->attempt ? STR("retry")
-						      : STR("start"));
-	ev_str(cx, e, "target", as->session_key);
-	ev_str(cx, e, "instruction", prompt);
-	ev_str(cx, e, "instruction_hash", sha256_hex(cx->arena, prompt));
-	e = emit(cx, EV_RUN_CREATED, about);
-	ev_str(cx, e, "dispatch", dispatch);
-	ev_str(cx, e, "agent", as->agent);
-	ev_str(cx, e, "worker", as->worker);
-	ev_int(cx, e, "attempt", as->attempt + 1);
-	ev_int(cx, e, "epoch", as->epoch);
-	ev_str(cx, e, "instruction_hash", sha256_hex(cx->arena, prompt));
-	put_session(cx, e, session, resume);
-	ev_scope(cx, e, &scope);
+	sent = emit_dispatch_intended(cx, about);
+	sent->dispatch = dispatch;
+	sent->mode = str_from(status_name(&dispatch_modes, resume ? MODE_RESUME : MODE_SPAWN));
+	sent->session = session;
+	sent->resume = resume;
+	sent->purpose = as->purpose.n ? as->purpose : as->attempt ? STR("retry") : STR("start");
+	sent->target = as->session_key;
+	sent->instruction = prompt;
+	sent->instruction_hash = sha256_hex(cx->arena, prompt);
+	run = emit_run_created(cx, about);
+	run->dispatch = dispatch;
+	run->agent = as->agent;
+	run->worker = as->worker;
+	run->attempt = as->attempt + 1;
+	run->epoch = as->epoch;
+	run->instruction_hash = sent->instruction_hash;
+	run->session = session;
+	run->resume = resume;
+	run->tools = scope_value(cx->arena, &scope);
 	effect_intend(cx, FX_RUN_START, dispatch, about);
 	assignment_move(cx, as, AS_DISPATCHED, STAGE_START, d->why);
 	node_to(cx, as->node, NODE_IN_PROGRESS, d->why);
@@ -159,11 +149,11 @@ static void tick_effect(struct decide_ctx *cx, const struct decision *d)
 static void tick_goal_end(struct decide_ctx *cx, const struct decision *d)
 {
 	enum goal_status to = d->goal->leaves_done ? GOAL_COMPLETED : GOAL_CANCELLED;
-	struct event *e = emit(cx, EV_GOAL_STATUS, about_goal(d->goal));
+	struct ev_goal_status *e = emit_goal_status(cx, about_goal(d->goal));
 
-	ev_cstr(cx, e, "from", status_name(&goal_statuses, (int)d->goal->status));
-	ev_cstr(cx, e, "to", status_name(&goal_statuses, (int)to));
-	ev_str(cx, e, "reason", d->why);
+	e->from = str_from(status_name(&goal_statuses, (int)d->goal->status));
+	e->to = str_from(status_name(&goal_statuses, (int)to));
+	e->reason = d->why;
 }
 
 static void tick_no_agent(struct decide_ctx *cx, const struct decision *d)

@@ -9,9 +9,9 @@
 static void tell(struct decide_ctx *cx, int64_t by, int64_t slept)
 {
 	if (by)
-		ev_int(cx, emit(cx, EV_CLOCK_MOVED, (struct subject){ 0 }), "by_ms", by);
+		emit_clock_moved(cx, (struct subject){ 0 })->by_ms = by;
 	if (slept > 0)
-		ev_int(cx, emit(cx, EV_MACHINE_SLEPT, (struct subject){ 0 }), "for_ms", slept);
+		emit_machine_slept(cx, (struct subject){ 0 })->for_ms = slept;
 }
 
 /* {"by_ms", "slept_ms"}: before anything is decided by the new time. */
@@ -47,11 +47,11 @@ void clock_found(struct decide_ctx *cx, const value *params)
 		tell(cx, cx->now - cx->state->at, 0);
 }
 
-void clock_note(struct decide_ctx *cx, struct event *started, const value *params)
+void clock_note(struct ev_daemon_started *e, const value *params)
 {
 	if (!value_str_at(params, "boot").n)
 		return;
-	ev_str(cx, started, "boot", value_str_at(params, "boot"));
-	ev_int(cx, started, "clock_set_ms", value_int_at(params, "clock_set_ms"));
-	ev_int(cx, started, "clock_slept_ms", value_int_at(params, "clock_slept_ms"));
+	e->boot = value_str_at(params, "boot");
+	MAYBE_SET(e, clock_set_ms, value_int_at(params, "clock_set_ms"));
+	MAYBE_SET(e, clock_slept_ms, value_int_at(params, "clock_slept_ms"));
 }

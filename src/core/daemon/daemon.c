@@ -29,17 +29,16 @@ static const struct {
 int decide_daemon_start(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
-	struct event *e;
+	struct ev_daemon_started *e;
 
 	(void)ret_result, (void)err;
 	/* What happened to the clock since the last one comes before everything that is dated by it. */
 	clock_found(cx, params);
-	e = emit(cx, EV_DAEMON_STARTED, (struct subject){ 0 });
-	ev_str(cx, e, "instance", value_str_at(params, "instance"));
-	ev_str(cx, e, "version", value_str_at(params, "version"));
-	if (value_str_at(params, "target").n)
-		ev_str(cx, e, "target", value_str_at(params, "target"));
-	clock_note(cx, e, params);
+	e = emit_daemon_started(cx, (struct subject){ 0 });
+	e->instance = value_str_at(params, "instance");
+	e->version = value_str_at(params, "version");
+	e->target = value_str_at(params, "target");
+	clock_note(e, params);
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
@@ -52,11 +51,11 @@ int decide_daemon_start(struct decide_ctx *cx, const value *params, value **ret_
 int decide_daemon_stop(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
-	struct event *e = emit(cx, EV_DAEMON_STOPPED, (struct subject){ 0 });
+	struct ev_daemon_stopped *e = emit_daemon_stopped(cx, (struct subject){ 0 });
 
 	(void)ret_result, (void)err;
-	ev_str(cx, e, "instance", value_str_at(params, "instance"));
-	ev_str(cx, e, "reason", value_str_at(params, "reason"));
+	e->instance = value_str_at(params, "instance");
+	e->reason = value_str_at(params, "reason");
 	return 0;
 }
 
@@ -106,19 +105,19 @@ void hard_fail(struct decide_ctx *cx, const struct hard_failure *f)
 {
 	size_t rule = hard_rule(f->cause);
 	str output = output_end(cx, f->output);
-	struct event *e = emit(cx, EV_DAEMON_FAILED, (struct subject){ 0 });
+	struct ev_daemon_failed *e = emit_daemon_failed(cx, (struct subject){ 0 });
 
 	assert(rule < ARRAY_LEN(hard_rules));
-	ev_str(cx, e, "instance", f->instance);
-	ev_str(cx, e, "cause", f->cause);
-	ev_note(cx, e, "text", f->text);
-	ev_int(cx, e, "exit_status", f->exit_status);
+	e->instance = f->instance;
+	e->cause = f->cause;
+	e->text = f->text;
+	e->exit_status = f->exit_status;
 	if (f->worker.n)
-		ev_str(cx, e, "worker", f->worker);
+		e->worker = f->worker;
 	if (f->command.n)
-		ev_note(cx, e, "command", f->command);
+		e->command = f->command;
 	if (output.n)
-		ev_note(cx, e, "output", output);
+		e->output = output;
 	escalate_about(cx, (struct subject){ 0 },
 			&(struct escalation_spec){ .kind = hard_rules[rule].kind,
 					.question = hard_question(cx, f, rule, output) });

@@ -19,7 +19,7 @@ void hard_fail(struct decide_ctx *cx, const struct hard_failure *f);
  * was set or the machine slept while no daemon was up; and what the clocks show now goes into its event.
  */
 void clock_found(struct decide_ctx *cx, const value *params);
-void clock_note(struct decide_ctx *cx, struct event *started, const value *params);
+void clock_note(struct ev_daemon_started *e, const value *params);
 /* The tick stops a run, which has done nothing wrong: the next daemon goes on with its session. */
 void tick_halt(struct decide_ctx *cx, const struct decision *d);
 decide_fn decide_daemon_start, decide_daemon_stop, decide_daemon_fail, decide_daemon_clock,

@@ -10,10 +10,10 @@
 static bool is_emitted(const struct decide_ctx *cx, size_t from, str watch, int64_t n)
 {
 	for (size_t i = cx->out->n; i-- > from;) {
-		const value *data = cx->out->p[i]->data;
+		const struct event *e = cx->out->p[i];
 
-		if (str_eq(value_str_at(data, "watch"), watch))
-			return value_int_at(data, "n") >= n;
+		if (e->kind == EV_WATCH_ACTED && str_eq(as_watch_acted(e)->watch, watch))
+			return as_watch_acted(e)->n >= n;
 	}
 	return false;
 }
@@ -28,18 +28,18 @@ static bool is_act(str name)
 
 static void emit_act(struct decide_ctx *cx, const value *act)
 {
-	struct event *e = emit(cx, EV_WATCH_ACTED, (struct subject){ 0 });
+	struct ev_watch_acted *e = emit_watch_acted(cx, (struct subject){ 0 });
 	enum failure failure = FAILURE_NONE;
 
-	ev_int(cx, e, "n", value_int_at(act, "n"));
-	ev_str(cx, e, "act", value_str_at(act, "act"));
+	e->n = value_int_at(act, "n");
+	e->act = value_str_at(act, "act");
 	if (failure_from_name(value_str_at(act, "failure"), &failure) && failure != FAILURE_NONE)
-		ev_cstr(cx, e, "failure", failure_name(failure));
-	ev_str(cx, e, "watch", value_str_at(act, "watch"));
+		e->failure = str_from(failure_name(failure));
+	e->watch = value_str_at(act, "watch");
 	if (value_str_at(act, "instance").n)
-		ev_str(cx, e, "instance", value_str_at(act, "instance"));
-	ev_note(cx, e, "text", value_str_at(act, "text"));
-	ev_int(cx, e, "at_ms", value_int_at(act, "at_ms"));
+		e->instance = value_str_at(act, "instance");
+	e->text = value_str_at(act, "text");
+	e->at_ms = value_int_at(act, "at_ms");
 }
 
 int decide_watch_report(struct decide_ctx *cx, const value *params, value **ret_result _unused_,

@@ -50,7 +50,7 @@ static size_t waiting_count(const struct decide_ctx *cx, str channel, enum urgen
 	}
 	for (size_t i = 0; i < cx->out->n; i++) {
 		const value *n = cx->out->p[i]->kind == EV_NOTICE_OPENED
-				? value_at(cx->out->p[i]->data, "notice")
+				? as_notice_opened(cx->out->p[i])->notice
 				: NULL;
 
 		count += n && str_is(value_str_at(n, "status"), "waiting") &&
@@ -71,16 +71,13 @@ static void notice_open(struct decide_ctx *cx, const struct raising *x, str chan
 		.urgency = x->urgency,
 		.fingerprint = arena_str(a, x->fingerprint),
 		.subject = arena_str(a, x->subject) };
-	struct event *e;
-
 	if (waiting_count(cx, channel, x->urgency) >= NOTICES_WAITING) {
 		n.status = NOTICE_FAILED;
 		n.error = arena_printf(a, "%d notices wait for this channel already",
 				NOTICES_WAITING);
 	}
 	n.not_before = notice_due(cx->policy, &n, cx->now);
-	e = emit(cx, EV_NOTICE_OPENED, x->about);
-	value_put(a, e->data, "notice", record_pack(a, &notice_record, &n));
+	emit_notice_opened(cx, x->about)->notice = record_pack(a, &notice_record, &n);
 }
 
 /* One line, without secrets, of which half would not be recognised after the cut. */

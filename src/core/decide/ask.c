@@ -10,40 +10,38 @@ static int64_t escalation_number(const struct decide_ctx *cx)
 {
 	for (size_t i = cx->out->n; i-- > 0;)
 		if (cx->out->p[i]->kind == EV_ESCALATION_OPENED)
-			return value_int_at(cx->out->p[i]->data, "escalation") + 1;
+			return as_escalation_opened(cx->out->p[i])->escalation + 1;
 	return cx->state->next_escalation;
 }
 
 int64_t escalate_about(struct decide_ctx *cx, struct subject s, const struct escalation_spec *x)
 {
 	int64_t number = x->fingerprint.n ? escalation_again(cx, s, x) : 0;
-	struct event *e;
-	value *options = x->options ? value_array(cx->arena) : NULL;
+	struct ev_escalation_opened *e;
+	struct texts options = { 0 };
 	ov_time quiet = quiet_until(cx->policy, cx->now);
 
 	if (number)
 		return number;
 	number = escalation_number(cx);
-	e = emit(cx, EV_ESCALATION_OPENED, s);
-	ev_int(cx, e, "escalation", number);
-	ev_cstr(cx, e, "kind", x->kind);
-	ev_note(cx, e, "question", x->question);
-	for (size_t i = 0; options && x->options[i]; i++)
-		value_push(cx->arena, options, value_cstr(cx->arena, x->options[i]));
-	if (options)
-		value_put(cx->arena, e->data, "options", options);
+	e = emit_escalation_opened(cx, s);
+	e->escalation = number;
+	e->kind = str_from(x->kind);
+	e->question = x->question;
+	while (x->options && x->options[options.n])
+		options.n++;
+	options.p = arena_array(cx->arena, str, options.n);
+	for (size_t i = 0; i < options.n; i++)
+		options.p[i] = str_from(x->options[i]);
+	e->options = options;
 	if (x->default_answer.n && x->expires_at) {
-		ev_note(cx, e, "default_answer", x->default_answer);
-		ev_int(cx, e, "expires_at_ms", x->expires_at);
+		e->default_answer = x->default_answer;
+		e->expires_at_ms = x->expires_at;
 	}
-	if (quiet)
-		ev_int(cx, e, "notify_at_ms", quiet);
-	if (x->episode)
-		ev_int(cx, e, "episode", x->episode);
-	if (x->detection.n)
-		ev_str(cx, e, "detection", x->detection);
-	if (x->fingerprint.n)
-		ev_str(cx, e, "fingerprint", x->fingerprint);
+	e->notify_at_ms = quiet;
+	e->episode = x->episode;
+	e->detection = x->detection;
+	e->fingerprint = x->fingerprint;
 	alarm_opened(cx, s, number, x);
 	return number;
 }
@@ -59,7 +57,7 @@ bool escalation_is_closing(const struct decide_ctx *cx, int64_t number)
 {
 	for (size_t i = 0; i < cx->out->n; i++)
 		if (cx->out->p[i]->kind == EV_ESCALATION_CLOSED &&
-				value_int_at(cx->out->p[i]->data, "escalation") == number)
+				as_escalation_closed(cx->out->p[i])->escalation == number)
 			return true;
 	return false;
 }
@@ -67,17 +65,17 @@ bool escalation_is_closing(const struct decide_ctx *cx, int64_t number)
 void escalation_close(struct decide_ctx *cx, const struct escalation *x, enum esc_status status,
 		str answer)
 {
-	struct event *e;
+	struct ev_escalation_closed *e;
 
 	if (escalation_is_closing(cx, x->number))
 		return;
-	e = emit(cx, EV_ESCALATION_CLOSED,
+	e = emit_escalation_closed(cx,
 			(struct subject){ .goal = x->goal_id,
 					.node = x->node_id,
 					.assignment = x->assignment_id });
-	ev_int(cx, e, "escalation", x->number);
-	ev_cstr(cx, e, "status", status_name(&esc_statuses, (int)status));
-	ev_note(cx, e, "answer", answer);
+	e->escalation = x->number;
+	e->status = str_from(status_name(&esc_statuses, (int)status));
+	e->answer = answer;
 }
 
 void close_escalations(struct decide_ctx *cx, const struct node *n, enum esc_status status,

@@ -21,16 +21,18 @@ static void look_in_batch(const struct decide_ctx *cx, struct subject s, const c
 {
 	for (size_t i = 0; i < cx->out->n; i++) {
 		const struct event *e = cx->out->p[i];
-		bool opened = e->kind == EV_ESCALATION_OPENED && is_about(s, e->goal, e->node) &&
-				str_is(value_str_at(e->data, "kind"), kind),
-		     raised = e->kind == EV_ESCALATION_RAISED && found->number &&
-				value_int_at(e->data, "escalation") == found->number &&
-				value_str_at(e->data, "fingerprint").n;
+		const struct ev_escalation_opened *opened = e->kind == EV_ESCALATION_OPENED
+				? as_escalation_opened(e)
+				: NULL;
+		const struct ev_escalation_raised *raised = e->kind == EV_ESCALATION_RAISED
+				? as_escalation_raised(e)
+				: NULL;
 
-		if (!opened && !raised)
-			continue;
-		found->number = value_int_at(e->data, "escalation");
-		found->fingerprint = value_str_at(e->data, "fingerprint");
+		if (opened && is_about(s, e->goal, e->node) && str_is(opened->kind, kind))
+			*found = (struct open_entry){ opened->escalation, opened->fingerprint };
+		else if (raised && raised->fingerprint.n && found->number &&
+				raised->escalation == found->number)
+			found->fingerprint = raised->fingerprint;
 	}
 }
 
@@ -50,28 +52,27 @@ static struct open_entry find_open(const struct decide_ctx *cx, struct subject s
 	return found;
 }
 
-static struct event *raise(struct decide_ctx *cx, struct subject s, int64_t number, str question,
-		str reason)
+static struct ev_escalation_raised *raise(struct decide_ctx *cx, struct subject s, int64_t number,
+		str question, str reason)
 {
-	struct event *e = emit(cx, EV_ESCALATION_RAISED, s);
+	struct ev_escalation_raised *e = emit_escalation_raised(cx, s);
 
-	ev_int(cx, e, "escalation", number);
-	ev_note(cx, e, "question", question);
-	ev_note(cx, e, "reason", reason);
+	e->escalation = number;
+	e->question = question;
+	e->reason = reason;
 	return e;
 }
 
 int64_t escalation_again(struct decide_ctx *cx, struct subject s, const struct escalation_spec *x)
 {
 	struct open_entry found = find_open(cx, s, x->kind);
-	struct event *e;
+	struct ev_escalation_raised *e;
 
 	if (!found.number || str_eq(found.fingerprint, x->fingerprint))
 		return found.number;
 	e = raise(cx, s, found.number, x->question, x->question);
-	ev_str(cx, e, "fingerprint", x->fingerprint);
-	if (x->detection.n)
-		ev_str(cx, e, "detection", x->detection);
+	e->fingerprint = x->fingerprint;
+	e->detection = x->detection;
 	return found.number;
 }
 

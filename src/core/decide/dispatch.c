@@ -10,18 +10,18 @@ str dispatch_say(struct decide_ctx *cx, const struct assignment *as, const char 
 		str say)
 {
 	str id = make_id(cx, "D_"), hash = sha256_hex(cx->arena, text), nonce;
-	struct event *e = emit(cx, EV_DISPATCH_INTENDED, about_assignment(as));
+	struct ev_dispatch_intended *e = emit_dispatch_intended(cx, about_assignment(as));
 
 	nonce = str_sub(id, id.n - 10, 10);
-	ev_str(cx, e, "dispatch", id);
-	ev_cstr(cx, e, "mode", status_name(&dispatch_modes, MODE_SEND));
-	ev_cstr(cx, e, "purpose", purpose);
-	ev_str(cx, e, "target", as->session_key);
-	ev_str(cx, e, "instruction", prompt_with_nonce(cx->arena, text, nonce));
-	ev_str(cx, e, "instruction_hash", hash);
-	ev_str(cx, e, "nonce", nonce);
+	e->dispatch = id;
+	e->mode = str_from(status_name(&dispatch_modes, MODE_SEND));
+	e->purpose = str_from(purpose);
+	e->target = as->session_key;
+	e->instruction = prompt_with_nonce(cx->arena, text, nonce);
+	e->instruction_hash = hash;
+	e->nonce = nonce;
 	if (say.n)
-		ev_note(cx, e, "say", say);
+		e->say = say;
 	return hash;
 }
 
@@ -29,10 +29,9 @@ str dispatch_send(struct decide_ctx *cx, const struct assignment *as, const char
 		str say)
 {
 	str hash = dispatch_say(cx, as, purpose, text, say);
-	str id = value_str_at(cx->out->p[cx->out->n - 1]->data, "dispatch");
+	str id = emitted_dispatch_intended(cx, cx->out->n - 1)->dispatch;
 
-	ev_str(cx, effect_intend(cx, FX_SEND, make_id(cx, "X_"), about_assignment(as)), "dispatch",
-			id);
+	effect_intend(cx, FX_SEND, make_id(cx, "X_"), about_assignment(as))->dispatch = id;
 	return hash;
 }
 
@@ -50,17 +49,17 @@ void dispatch_settle(struct decide_ctx *cx, str dispatch, enum dispatch_result r
 {
 	const struct dispatch *d = state_dispatch(cx->state, dispatch);
 	const struct node *n = d ? state_node(cx->state, d->goal_id, d->node_id) : NULL;
-	struct event *e;
+	struct ev_dispatch_result *e;
 
 	if (!d || !status_may(&dispatch_results, (int)d->result, (int)result, false))
 		return;
-	e = emit(cx, EV_DISPATCH_RESULT,
+	e = emit_dispatch_result(cx,
 			(struct subject){ d->goal_id, d->node_id, d->assignment_id, d->run_id });
-	ev_str(cx, e, "dispatch", d->id);
-	ev_cstr(cx, e, "result", status_name(&dispatch_results, (int)result));
-	ev_flag(cx, e, "taken", n && said_waits(n, d->id) && is_taken(cx, d, result));
+	e->dispatch = d->id;
+	e->result = str_from(status_name(&dispatch_results, (int)result));
+	e->taken = n && said_waits(n, d->id) && is_taken(cx, d, result);
 	if (notes.n)
-		ev_note(cx, e, "notes", notes);
+		e->notes = notes;
 }
 
 /* A UUID of version 4, made as all ids are: of the time and the context's entropy. */
@@ -95,13 +94,11 @@ str session_for_run(struct decide_ctx *cx, const struct assignment *as, bool *re
 void session_interrupt(struct decide_ctx *cx, const struct assignment *as, const char *purpose,
 		str text, str reason)
 {
-	struct event *e;
+	struct ev_assignment_moved *e = assignment_move(cx, as, AS_QUEUED, STAGE_STOP, reason);
 
-	assignment_move(cx, as, AS_QUEUED, STAGE_STOP, reason);
-	e = cx->out->p[cx->out->n - 1];
-	ev_flag(cx, e, "stopping", true);
-	ev_note(cx, e, "feedback", text);
-	ev_cstr(cx, e, "purpose", purpose);
+	e->stopping = true;
+	MAYBE_SET(e, feedback, text);
+	MAYBE_SET(e, purpose, str_from(purpose));
 	node_to(cx, as->node, NODE_QUEUED, reason);
 }
 
@@ -113,7 +110,7 @@ void session_keep(struct decide_ctx *cx, const struct assignment *as)
 	for (size_t i = cx->out->n; i-- > 0;)
 		if (cx->out->p[i]->kind == EV_ASSIGNMENT_MOVED &&
 				str_eq(cx->out->p[i]->assignment, as->id)) {
-			ev_flag(cx, cx->out->p[i], "session_kept", true);
+			emitted_assignment_moved(cx, i)->session_kept = true;
 			return;
 		}
 }
@@ -124,18 +121,17 @@ void said_given(struct decide_ctx *cx, const struct node *n, const struct run *r
 
 	for (size_t i = 0; i < value_count(list); i++) {
 		const value *entry = value_item(list, i);
-		struct event *e;
+		struct ev_dispatch_result *e;
 
 		/* Said to this very run: its instruction was older than that. */
 		if (str_eq(value_str_at(entry, "run"), r->id))
 			continue;
-		e = emit(cx, EV_DISPATCH_RESULT,
+		e = emit_dispatch_result(cx,
 				(struct subject){ r->goal_id, r->node_id, r->assignment_id,
 						r->id });
-		ev_str(cx, e, "dispatch", value_str_at(entry, "dispatch"));
-		ev_cstr(cx, e, "result", status_name(&dispatch_results, RESULT_OK));
-		ev_flag(cx, e, "taken", true);
-		ev_note(cx, e, "notes",
-				arena_printf(cx->arena, "given with run " STR_FMT, STR_ARG(r->id)));
+		e->dispatch = value_str_at(entry, "dispatch");
+		e->result = str_from(status_name(&dispatch_results, RESULT_OK));
+		e->taken = true;
+		e->notes = arena_printf(cx->arena, "given with run " STR_FMT, STR_ARG(r->id));
 	}
 }

@@ -24,6 +24,16 @@ struct subject about_assignment(const struct assignment *as)
 	return (struct subject){ as->goal_id, as->node_id, as->id, as->run_id };
 }
 
+void *emit_as(struct decide_ctx *cx, enum event_kind kind, struct subject s)
+{
+	struct event *e = emit(cx, kind, s);
+	void *is = arena_zalloc(cx->arena, event_info(kind).size);
+
+	e->data = NULL;
+	e->is = is;
+	return is;
+}
+
 /*
  * Everything in an event is copied into the arena: the state that it was read from changes as soon
  * as the first event of the batch is applied.
@@ -52,12 +62,6 @@ void ev_str(struct decide_ctx *cx, struct event *e, const char *key, str s)
 	value_put(cx->arena, e->data, key, value_str(cx->arena, text));
 }
 
-/* Secrets go before the text is cut: half of one is not recognised any more. */
-void ev_note(struct decide_ctx *cx, struct event *e, const char *key, str s)
-{
-	ev_str(cx, e, key, utf8_truncate(redact(cx->arena, s), LIMIT_NOTE));
-}
-
 void ev_cstr(struct decide_ctx *cx, struct event *e, const char *key, const char *s)
 {
 	ev_str(cx, e, key, str_from(s));
@@ -66,12 +70,6 @@ void ev_cstr(struct decide_ctx *cx, struct event *e, const char *key, const char
 void ev_int(struct decide_ctx *cx, struct event *e, const char *key, int64_t i)
 {
 	value_put(cx->arena, e->data, key, value_int(cx->arena, i));
-}
-
-void ev_flag(struct decide_ctx *cx, struct event *e, const char *key, bool b)
-{
-	if (b)
-		value_put(cx->arena, e->data, key, value_bool(cx->arena, true));
 }
 
 /* Adds to the number that the first n bytes are. */
@@ -110,7 +108,7 @@ void events_seal(struct decide_ctx *cx, size_t from)
 	for (size_t i = from; i < cx->out->n; i++) {
 		struct event *e = cx->out->p[i];
 
-		e->data = redact_value(cx->arena, e->data);
+		e->data = redact_value(cx->arena, e->data ? e->data : event_data(cx->arena, e));
 		event_fill(cx->arena, e);
 	}
 }

@@ -1,5 +1,5 @@
 #pragma once
-/* What the decide_*.c files share: emitting events, and the steps of the pipeline. Private to core. */
+/* How whoever decides makes events: one of a kind, about a subject, whose struct is then filled. */
 #include "core/decide/context.h"
 
 enum { PRIORITY_NORMAL = 3 };
@@ -13,13 +13,28 @@ struct subject about_node(const struct node *n);
 struct subject about_assignment(const struct assignment *as); /* with its newest run */
 
 struct event *emit(struct decide_ctx *cx, enum event_kind kind, struct subject s);
+/*
+ * emit_run_session(cx, s) and so on: an event of that kind, whose struct is to be filled. It may borrow
+ * whatever lives until the decision is made; events_seal makes copies. emitted_run_session(cx, i): the
+ * i-th event of the batch, for what else is to be said in it.
+ */
+void *emit_as(struct decide_ctx *cx, enum event_kind kind, struct subject s);
+#define EVENT(sym, type, name, help)                                                         \
+	static inline struct ev_##type *emit_##type(struct decide_ctx *cx, struct subject s) \
+	{                                                                                    \
+		return emit_as(cx, sym, s);                                                  \
+	}                                                                                    \
+	static inline struct ev_##type *emitted_##type(struct decide_ctx *cx, size_t i)      \
+	{                                                                                    \
+		assert(cx->out->p[i]->kind == (sym));                                        \
+		return cx->out->p[i]->is;                                                    \
+	}
+#include "core/event/kinds.def"
+
+/* By name: for the two kinds of events that hold what a person said of a goal, and no others. */
 void ev_str(struct decide_ctx *cx, struct event *e, const char *key, str s);
-void ev_note(struct decide_ctx *cx, struct event *e, const char *key,
-		str s); /* cut to LIMIT_NOTE */
 void ev_cstr(struct decide_ctx *cx, struct event *e, const char *key, const char *s);
 void ev_int(struct decide_ctx *cx, struct event *e, const char *key, int64_t i);
-void ev_flag(struct decide_ctx *cx, struct event *e, const char *key,
-		bool b); /* left out when false */
 /* The last step of every decision: takes secrets out of the events from `from` on. */
 void events_seal(struct decide_ctx *cx, size_t from);
 /* The node's own command, else the repository's; empty: there is nothing to check. */

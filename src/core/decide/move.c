@@ -6,25 +6,25 @@
 #include "core/inbox/inbox.h"
 #include "core/model/status.h"
 
-static struct event *emit_move(struct decide_ctx *cx, enum event_kind kind, struct subject s,
-		const struct status_table *t, int from, int to, str reason)
+struct ev_node_status *node_moves(struct decide_ctx *cx, const struct node *n, enum node_status to,
+		str reason)
 {
-	struct event *e = emit(cx, kind, s);
+	struct ev_node_status *e = emit_node_status(cx, about_node(n));
 
-	ev_cstr(cx, e, "from", status_name(t, from));
-	ev_cstr(cx, e, "to", status_name(t, to));
-	ev_note(cx, e, "reason", reason);
+	e->from = str_from(status_name(&node_statuses, (int)n->status));
+	e->to = str_from(status_name(&node_statuses, (int)to));
+	e->reason = reason;
 	return e;
 }
 
-struct event *node_to(struct decide_ctx *cx, const struct node *n, enum node_status to, str reason)
+struct ev_node_status *node_to(struct decide_ctx *cx, const struct node *n, enum node_status to,
+		str reason)
 {
-	struct event *e;
+	struct ev_node_status *e;
 
 	if (n->status == to)
 		return NULL;
-	e = emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, (int)n->status, (int)to,
-			reason);
+	e = node_moves(cx, n, to, reason);
 	/* What is finished is stalled no more, and what a person let go on begins anew. */
 	if (to == NODE_DONE || to == NODE_CANCELLED || n->status == NODE_BLOCKED)
 		episode_close(cx, n, reason);
@@ -34,109 +34,97 @@ struct event *node_to(struct decide_ctx *cx, const struct node *n, enum node_sta
 void node_block_as(struct decide_ctx *cx, const struct node *n, enum block_kind kind, str reason,
 		str by, str unblock_when, ov_time until)
 {
-	struct event *e;
+	struct ev_node_status *e;
 
 	if (n->status == NODE_BLOCKED)
 		return;
-	e = emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, (int)n->status,
-			NODE_BLOCKED, reason);
-	ev_cstr(cx, e, "block", status_name(&block_kinds, (int)kind));
-	ev_str(cx, e, "blocked_by", by);
-	ev_str(cx, e, "unblock_when", unblock_when);
-	if (until)
-		ev_int(cx, e, "blocked_until_ms", until);
+	e = node_moves(cx, n, NODE_BLOCKED, reason);
+	e->block = str_from(status_name(&block_kinds, (int)kind));
+	MAYBE_SET(e, blocked_by, by);
+	MAYBE_SET(e, unblock_when, unblock_when);
+	e->blocked_until_ms = until;
 }
 
 void node_blocked_by(struct decide_ctx *cx, const struct node *n, str by)
 {
-	struct event *e = emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, NODE_BLOCKED,
-			NODE_BLOCKED, n->status_reason);
+	struct ev_node_status *e = node_moves(cx, n, NODE_BLOCKED, n->status_reason);
 
-	ev_cstr(cx, e, "block", status_name(&block_kinds, (int)n->block));
-	ev_str(cx, e, "blocked_by", by);
-	ev_str(cx, e, "unblock_when", n->unblock_when);
-	if (n->blocked_until)
-		ev_int(cx, e, "blocked_until_ms", n->blocked_until);
+	e->block = str_from(status_name(&block_kinds, (int)n->block));
+	MAYBE_SET(e, blocked_by, by);
+	MAYBE_SET(e, unblock_when, n->unblock_when);
+	e->blocked_until_ms = n->blocked_until;
 }
 
 void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status to, str reason)
 {
-	struct event *e;
+	struct ev_worker_status *e;
 
 	/* One in error stays so, whatever its task does, until it is let go of or reset. */
 	if (!w || w->status == to ||
 			(w->status == WORKER_ERROR && to != WORKER_IDLE && to != WORKER_OFFLINE))
 		return;
-	e = emit_move(cx, EV_WORKER_STATUS, (struct subject){ 0 }, &worker_statuses, (int)w->status,
-			(int)to, reason);
-	ev_str(cx, e, "worker", w->name);
+	e = emit_worker_status(cx, (struct subject){ 0 });
+	e->worker = w->name;
+	e->from = str_from(status_name(&worker_statuses, (int)w->status));
+	e->to = str_from(status_name(&worker_statuses, (int)to));
+	e->reason = reason;
 }
 
 /* Who ends its run, and why: afterwards nothing but the signal would be left of it. */
-static void put_ends_run(struct decide_ctx *cx, struct event *e, const struct assignment *as,
-		str reason)
+static str ends_run(struct decide_ctx *cx, const struct assignment *as, str reason)
 {
 	bool stalled = as->node && as->node->episode_open && as->node->episode_reason.n;
 
 	if (!as->run || as->run->status == RUN_ENDED || as->run->ended_by.n)
-		return;
-	ev_note(cx, e, "ends_run",
-			arena_printf(cx->arena, STR_FMT ": " STR_FMT "%s" STR_FMT,
-					STR_ARG(cx->actor),
-					STR_ARG(stalled ? as->node->episode_reason : STR("")),
-					stalled ? "; " : "", STR_ARG(reason)));
+		return STR("");
+	return arena_printf(cx->arena, STR_FMT ": " STR_FMT "%s" STR_FMT, STR_ARG(cx->actor),
+			STR_ARG(stalled ? as->node->episode_reason : STR("")), stalled ? "; " : "",
+			STR_ARG(reason));
 }
 
-void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
-		enum stage stage, str reason)
+struct ev_assignment_moved *assignment_move(struct decide_ctx *cx, const struct assignment *as,
+		enum as_status to, enum stage stage, str reason)
 {
-	struct event *e = emit_move(cx, EV_ASSIGNMENT_MOVED, about_assignment(as), &as_statuses,
-			(int)as->status, (int)to, reason);
+	struct ev_assignment_moved *e = emit_assignment_moved(cx, about_assignment(as));
 
-	ev_cstr(cx, e, "stage", status_name(&stages, (int)stage));
+	e->from = str_from(status_name(&as_statuses, (int)as->status));
+	e->to = str_from(status_name(&as_statuses, (int)to));
+	e->stage = str_from(status_name(&stages, (int)stage));
+	e->reason = reason;
 	if (stage == STAGE_STOP)
-		put_ends_run(cx, e, as, reason);
-}
-
-struct event *effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id, struct subject s)
-{
-	struct event *e = emit(cx, EV_EFFECT_INTENDED, s);
-
-	ev_str(cx, e, "effect", id);
-	ev_cstr(cx, e, "kind", status_name(&effect_kinds, (int)kind));
+		e->ends_run = ends_run(cx, as, reason);
 	return e;
 }
 
-void emit_effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome, str detail)
+struct ev_effect_intended *effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id,
+		struct subject s)
 {
-	struct event *e = emit(cx, EV_EFFECT_ENDED,
-			(struct subject){ fx->goal_id, fx->node_id, fx->assignment_id,
-					fx->run_id });
+	struct ev_effect_intended *e = emit_effect_intended(cx, s);
 
-	ev_str(cx, e, "effect", fx->id);
-	ev_cstr(cx, e, "kind", status_name(&effect_kinds, (int)fx->kind));
-	ev_str(cx, e, "outcome", outcome);
-	if (detail.n)
-		ev_note(cx, e, "detail", detail);
+	e->effect = id;
+	e->kind = str_from(status_name(&effect_kinds, (int)kind));
+	return e;
 }
 
-void goal_to(struct decide_ctx *cx, const struct goal *g, enum goal_status to, str reason,
-		bool by_override, value **ret_result)
+struct ev_goal_status *goal_to(struct decide_ctx *cx, const struct goal *g, enum goal_status to,
+		str reason, bool by_override, value **ret_result)
 {
-	struct event *e = emit(cx, EV_GOAL_STATUS, about_goal(g));
+	struct ev_goal_status *e = emit_goal_status(cx, about_goal(g));
 
-	ev_cstr(cx, e, "from", status_name(&goal_statuses, (int)g->status));
-	ev_cstr(cx, e, "to", status_name(&goal_statuses, (int)to));
-	ev_str(cx, e, "reason", reason);
-	ev_flag(cx, e, "override", by_override);
+	e->from = str_from(status_name(&goal_statuses, (int)g->status));
+	e->to = str_from(status_name(&goal_statuses, (int)to));
+	e->reason = reason;
+	e->override = by_override;
 	/* A budget that is nearly spent does not get better by a pause. */
 	if (to == GOAL_ACTIVE && g->budget_level != BUDGET_FINE)
-		ev_cstr(cx, e, "health",
+		e->health = str_from(
 				status_name(&goal_healths, (int)budget_health(g->budget_level)));
 	*ret_result = value_object(cx->arena);
-	value_put(cx->arena, *ret_result, "goal", value_str(cx->arena, e->goal));
+	value_put(cx->arena, *ret_result, "goal",
+			value_str(cx->arena, arena_str(cx->arena, g->id)));
 	value_put(cx->arena, *ret_result, "status",
 			value_cstr(cx->arena, status_name(&goal_statuses, (int)to)));
+	return e;
 }
 
 /* By an event of this very batch, which the state does not know yet. */
@@ -152,13 +140,13 @@ static bool closed_in_batch(const struct decide_ctx *cx, const struct node *n)
 
 void episode_close(struct decide_ctx *cx, const struct node *n, str reason)
 {
-	struct event *e;
+	struct ev_episode_closed *e;
 
 	if (!n->episode_open || closed_in_batch(cx, n))
 		return;
-	e = emit(cx, EV_EPISODE_CLOSED, about_node(n));
-	ev_int(cx, e, "episode", n->episode);
-	ev_note(cx, e, "reason", reason);
+	e = emit_episode_closed(cx, about_node(n));
+	e->episode = n->episode;
+	e->reason = reason;
 }
 
 /* A stall that is over needs nobody any more. */
@@ -231,18 +219,18 @@ bool assignment_resume(struct decide_ctx *cx, const struct node *n, str reason)
 
 void lane_clear(struct decide_ctx *cx, str agent, str reason)
 {
-	struct event *e;
+	struct ev_agent_cleared *e;
 
 	if (!state_lane(cx->state, agent))
 		return;
 	/* By an event of this very batch, which the state does not know yet. */
 	for (size_t i = 0; i < cx->out->n; i++)
 		if (cx->out->p[i]->kind == EV_AGENT_CLEARED &&
-				str_eq(value_str_at(cx->out->p[i]->data, "agent"), agent))
+				str_eq(as_agent_cleared(cx->out->p[i])->agent, agent))
 			return;
-	e = emit(cx, EV_AGENT_CLEARED, (struct subject){ 0 });
-	ev_str(cx, e, "agent", agent);
-	ev_note(cx, e, "reason", reason);
+	e = emit_agent_cleared(cx, (struct subject){ 0 });
+	e->agent = agent;
+	e->reason = reason;
 }
 
 /* Questions of oversight about the goal itself, or the node. */
@@ -260,9 +248,23 @@ void oversight_close(struct decide_ctx *cx, const struct goal *g, const struct n
 
 void oversight_renew(struct decide_ctx *cx, const struct goal *g, const struct node *n, str reason)
 {
-	struct event *e = emit(cx, EV_OVERSIGHT_RENEWED, n ? about_node(n) : about_goal(g));
+	struct ev_oversight_renewed *e = emit_oversight_renewed(cx,
+			n ? about_node(n) : about_goal(g));
 
-	ev_note(cx, e, "reason", reason);
+	e->reason = reason;
 	oversight_close(cx, g, n, ASK_PAUSED, ESC_ANSWERED, reason);
 	oversight_close(cx, g, n, ASK_ABORTED, ESC_ANSWERED, reason);
+}
+
+void effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome, str detail)
+{
+	struct ev_effect_ended *e = emit_effect_ended(cx,
+			(struct subject){ fx->goal_id, fx->node_id, fx->assignment_id,
+					fx->run_id });
+
+	e->effect = fx->id;
+	e->kind = str_from(status_name(&effect_kinds, (int)fx->kind));
+	e->outcome = outcome;
+	if (detail.n)
+		e->detail = detail;
 }

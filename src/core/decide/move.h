@@ -5,7 +5,11 @@
  */
 #include "core/decide/emit.h"
 /* Status changes; each does nothing (NULL) when the thing already has that status. */
-struct event *node_to(struct decide_ctx *cx, const struct node *n, enum node_status to, str reason);
+struct ev_node_status *node_to(struct decide_ctx *cx, const struct node *n, enum node_status to,
+		str reason);
+/* The event alone, also where the status stays. */
+struct ev_node_status *node_moves(struct decide_ctx *cx, const struct node *n, enum node_status to,
+		str reason);
 /* Says why, by what, and until when if it unblocks itself (0: it does not). */
 void node_block_as(struct decide_ctx *cx, const struct node *n, enum block_kind kind, str reason,
 		str by, str unblock_when, ov_time until);
@@ -16,14 +20,15 @@ void episode_close(struct decide_ctx *cx, const struct node *n, str reason);
 /* The same, and nobody needs to answer what was asked about it. */
 void episode_end(struct decide_ctx *cx, const struct node *n, str reason);
 /* With the health that its budget gives it; the result names goal and status. */
-void goal_to(struct decide_ctx *cx, const struct goal *g, enum goal_status to, str reason,
-		bool by_override, value **ret_result);
+struct ev_goal_status *goal_to(struct decide_ctx *cx, const struct goal *g, enum goal_status to,
+		str reason, bool by_override, value **ret_result);
 void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status to, str reason);
-void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
-		enum stage stage, str reason);
+struct ev_assignment_moved *assignment_move(struct decide_ctx *cx, const struct assignment *as,
+		enum as_status to, enum stage stage, str reason);
 /* The outcome of an effect is known. */
-void emit_effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome, str detail);
-struct event *effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id, struct subject s);
+void effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome, str detail);
+struct ev_effect_intended *effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id,
+		struct subject s);
 /* Ends what an assignment is doing because its node was settled without it. */
 void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
 		str reason);

@@ -23,35 +23,34 @@ struct tried {
 
 static void emit_tried(struct decide_ctx *cx, const struct notice *x, const struct tried *t)
 {
-	struct event *e = emit(cx, EV_NOTICE_TRIED, about_notice(x));
+	struct ev_notice_tried *e = emit_notice_tried(cx, about_notice(x));
 
-	ev_str(cx, e, "notice", x->id);
-	ev_str(cx, e, "channel", x->channel);
-	ev_cstr(cx, e, "status", status_name(&notice_statuses, (int)t->status));
-	ev_int(cx, e, "attempts", t->attempts);
+	e->notice = x->id;
+	e->channel = x->channel;
+	e->status = str_from(status_name(&notice_statuses, (int)t->status));
+	e->attempts = t->attempts;
 	if (t->ref.n)
-		ev_str(cx, e, "ref", t->ref);
+		e->ref = t->ref;
 	if (t->error.n)
-		ev_note(cx, e, "error", t->error);
+		e->error = t->error;
 	if (t->not_before)
-		ev_int(cx, e, "not_before_ms", t->not_before);
+		e->not_before_ms = t->not_before;
 }
 
 static void withdraw(struct decide_ctx *cx, const struct notice *x)
 {
-	struct event *e = emit(cx, EV_NOTICE_WITHDRAWN, about_notice(x));
+	struct ev_notice_withdrawn *e = emit_notice_withdrawn(cx, about_notice(x));
 
-	ev_str(cx, e, "notice", x->id);
-	ev_str(cx, e, "channel", x->channel);
-	ev_str(cx, e, "reason",
-			arena_printf(cx->arena, "#%lld in the inbox is settled, or put off",
-					(long long)x->escalation));
+	e->notice = x->id;
+	e->channel = x->channel;
+	e->reason = arena_printf(cx->arena, "#%lld in the inbox is settled, or put off",
+			(long long)x->escalation);
 }
 
 void tick_notify(struct decide_ctx *cx, const struct decision *d)
 {
 	const struct notice *x = d->notice;
-	struct event *e;
+	struct ev_effect_intended *e;
 
 	if (notice_is_needless(cx->state, x) || escalation_is_closing(cx, x->escalation)) {
 		withdraw(cx, x);
@@ -63,7 +62,7 @@ void tick_notify(struct decide_ctx *cx, const struct decision *d)
 							     "more") });
 	} else {
 		e = effect_intend(cx, FX_NOTIFY, make_id(cx, "X_"), (struct subject){ 0 });
-		ev_str(cx, e, "purpose", x->id);
+		MAYBE_SET(e, purpose, x->id);
 	}
 }
 
@@ -106,7 +105,7 @@ int decide_notice_retry(struct decide_ctx *cx, const value *params, value **ret_
 {
 	str reason = str_trim(value_str_at(params, "reason"));
 	struct notice *x, now;
-	struct event *e;
+	struct ev_notice_retried *e;
 	int r = state_find_notice(cx->state, value_str_at(params, "notice"), &x, err);
 
 	if (r == 0)
@@ -125,10 +124,10 @@ int decide_notice_retry(struct decide_ctx *cx, const value *params, value **ret_
 				STR_ARG(x->id), (long long)x->escalation);
 	if (r < 0)
 		return r;
-	e = emit(cx, EV_NOTICE_RETRIED, about_notice(x));
-	ev_str(cx, e, "notice", x->id);
-	ev_str(cx, e, "channel", x->channel);
-	ev_note(cx, e, "reason", reason.n ? reason : STR("no reason was given"));
+	e = emit_notice_retried(cx, about_notice(x));
+	e->notice = x->id;
+	e->channel = x->channel;
+	e->reason = reason.n ? reason : STR("no reason was given");
 	*ret_result = value_object(cx->arena);
 	value_put(cx->arena, *ret_result, "notice",
 			value_str(cx->arena, arena_str(cx->arena, x->id)));

@@ -3,6 +3,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "base/utf8.h"
+#include "core/model/limits.h"
+#include "core/text/redact.h"
 #include "data/value/json.h"
 
 /* The fields of each kind, within which THIS is its struct. */
@@ -14,6 +17,7 @@
 		_unused_ typedef struct ev_##type THIS;                  \
 		static const struct event_field fields[] = {
 #define TEXT(need, name, help) ROW(EVENT_TEXT, need, name, help)
+#define NOTE(need, name, help) ROW(EVENT_NOTE, need, name, help)
 #define NUM(need, name, help) ROW(EVENT_NUM, need, name, help)
 #define FLAG(need, name, help) ROW(EVENT_FLAG, need, name, help)
 #define LIST(need, name, help) ROW(EVENT_LIST, need, name, help)
@@ -54,6 +58,7 @@ struct event_info event_info(enum event_kind kind)
 enum value_kind event_value_kind(enum event_type type)
 {
 	static const enum value_kind of[] = { [EVENT_TEXT] = V_STR,
+		[EVENT_NOTE] = V_STR,
 		[EVENT_NUM] = V_INT,
 		[EVENT_FLAG] = V_BOOL,
 		[EVENT_LIST] = V_ARRAY,
@@ -117,7 +122,7 @@ int event_check(const struct event *e, struct ov_err *err)
 	return 0;
 }
 
-static struct texts texts_of(struct arena *a, const value *list)
+struct texts texts_from(struct arena *a, const value *list)
 {
 	struct texts t = { arena_array(a, str, value_count(list)), value_count(list) };
 
@@ -133,10 +138,11 @@ static void fill_field(struct arena *a, const struct event_field *f, char *is, c
 	if (f->has != SIZE_MAX)
 		*(bool *)(is + f->has) = true;
 	switch (f->type) {
-	case EVENT_TEXT: *(str *)at = v->s; break;
+	case EVENT_TEXT:
+	case EVENT_NOTE: *(str *)at = v->s; break;
 	case EVENT_NUM: *(int64_t *)at = v->i; break;
 	case EVENT_FLAG: *(bool *)at = v->b; break;
-	case EVENT_LIST: *(struct texts *)at = texts_of(a, v); break;
+	case EVENT_LIST: *(struct texts *)at = texts_from(a, v); break;
 	case EVENT_OBJECT:
 	case EVENT_OBJECTS: *(const value **)at = v; break;
 	}
@@ -155,6 +161,62 @@ void event_fill(struct arena *a, struct event *e)
 			fill_field(a, f, is, m->value);
 	}
 	e->is = is;
+}
+
+/* Outcomes quote the output of programs: what is not text would not come back from the log as it was. */
+static value *text_value(struct arena *a, str s)
+{
+	return value_str(a, utf8_valid(s) ? arena_str(a, s) : utf8_clean(a, s));
+}
+
+static value *list_value(struct arena *a, const struct texts *t)
+{
+	value *list = value_array(a);
+
+	for (size_t i = 0; i < t->n; i++)
+		value_push(a, list, text_value(a, t->p[i]));
+	return list;
+}
+
+/* NULL where it is zero, empty or absent, and need not be there. */
+static value *field_value(struct arena *a, const struct event_field *f, const char *is)
+{
+	const void *at = is + f->offset;
+	bool need = f->need == REQ || (f->has != SIZE_MAX && *(const bool *)(is + f->has));
+	const value *v;
+	str s;
+
+	switch (f->type) {
+	case EVENT_TEXT:
+	case EVENT_NOTE:
+		s = *(const str *)at;
+		/* Secrets go before a text is cut: half of one is not recognised any more. */
+		if (f->type == EVENT_NOTE)
+			s = utf8_truncate(redact(a, s), LIMIT_NOTE);
+		return s.n || need ? text_value(a, s) : NULL;
+	case EVENT_NUM:
+		return *(const int64_t *)at || need ? value_int(a, *(const int64_t *)at) : NULL;
+	case EVENT_FLAG: return *(const bool *)at || need ? value_bool(a, *(const bool *)at) : NULL;
+	case EVENT_LIST: return ((const struct texts *)at)->n || need ? list_value(a, at) : NULL;
+	case EVENT_OBJECT:
+	case EVENT_OBJECTS: break;
+	}
+	v = *(const value *const *)at;
+	return v ? value_copy(a, v) : NULL;
+}
+
+value *event_data(struct arena *a, const struct event *e)
+{
+	struct event_info info = event_info(e->kind);
+	value *data = value_object(a);
+
+	for (size_t i = 0; i < info.n; i++) {
+		value *v = field_value(a, &info.fields[i], e->is);
+
+		if (v)
+			value_append_member(a, data, str_from(info.fields[i].name), v);
+	}
+	return data;
 }
 
 static void put_text(struct arena *a, value *o, const char *key, str s)

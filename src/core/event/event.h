@@ -11,7 +11,7 @@
  * From that come the enum, struct ev_run_session, its reader and writer, their checks, the document,
  * and the declarations of whoever handles all kinds. A log never holds a field that nobody knows.
  *
- * Fields: TEXT str, NUM int64_t, FLAG bool, LIST struct texts, OBJECT and OBJECTS (an array of them)
+ * Fields: TEXT str, NOTE a str that is cut to LIMIT_NOTE, NUM int64_t, FLAG bool, LIST struct texts, OBJECT and OBJECTS (an array of them)
  * const value *. Needs: REQ is always there; OPT is left out when it is zero, empty or NULL;
  * MAYBE where that would say something else: has_NAME tells whether it is there.
  */
@@ -26,7 +26,7 @@ struct event {
 	str actor;                       /* who caused it: "human:NAME", "overseer" */
 	str goal, node, assignment, run; /* what it is about; empty where that does not apply */
 	value *data;                     /* an object, per event_info(kind).fields */
-	const void *is;                  /* the same as the struct of its kind: as_KIND(e) */
+	void *is;                        /* the same as the struct of its kind: as_KIND(e) */
 };
 
 /* A batch of events in an arena-free vector of pointers; the events live in an arena. */
@@ -36,7 +36,15 @@ struct events {
 };
 
 enum event_need { REQ, OPT, MAYBE };
-enum event_type { EVENT_TEXT, EVENT_NUM, EVENT_FLAG, EVENT_LIST, EVENT_OBJECT, EVENT_OBJECTS };
+enum event_type {
+	EVENT_TEXT,
+	EVENT_NOTE,
+	EVENT_NUM,
+	EVENT_FLAG,
+	EVENT_LIST,
+	EVENT_OBJECT,
+	EVENT_OBJECTS
+};
 
 struct event_field {
 	const char *name;
@@ -58,12 +66,24 @@ struct event_info event_info(enum event_kind kind);
 /* What its values are in JSON. */
 enum value_kind event_value_kind(enum event_type type);
 
+/* Sets a field that may be absent. */
+#define MAYBE_SET(e, name, x)             \
+	do {                              \
+		__typeof__(e) set_ = (e); \
+		set_->has_##name = true;  \
+		set_->name = (x);         \
+	} while (0)
+/* An array of texts as a list; NULL is none. */
+struct texts texts_from(struct arena *a, const value *list);
+
 /* The kind with this name, or -1. */
 int event_kind_parse(str name);
 /* 0, or OV_EINVALID with what is wrong about the data. */
 int event_check(const struct event *e, struct ov_err *err);
 /* Fills the struct of its kind from data that is, or will be, checked. */
 void event_fill(struct arena *a, struct event *e);
+/* What is in the struct, as an object that shares nothing with it: texts are copied, and made UTF-8. */
+value *event_data(struct arena *a, const struct event *e);
 /* The body as stored: everything but seq, at and kind; empty members left out. */
 value *event_body(struct arena *a, const struct event *e);
 /*

@@ -19,6 +19,7 @@ enum event_kind {
 /* clang-format off */
 #define EVENT(sym, type, name, help) struct ev_##type {
 #define TEXT(need, name, help) EVENT_##need(str, name)
+#define NOTE(need, name, help) EVENT_##need(str, name)
 #define NUM(need, name, help) EVENT_##need(int64_t, name)
 #define FLAG(need, name, help) EVENT_##need(bool, name)
 #define LIST(need, name, help) EVENT_##need(struct texts, name)

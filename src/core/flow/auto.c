@@ -67,7 +67,7 @@ int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_re
 	const struct auto_mode *m = &cx->state->automatic;
 	str instance = value_str_at(params, "instance");
 	str again = STR("auto mode was switched on again");
-	struct event *e;
+	struct ev_auto_started *e;
 
 	bool person = value_bool_at(params, "person");
 
@@ -76,10 +76,10 @@ int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_re
 		auto_pause_close(cx, again);
 	if (str_eq(m->instance, instance) && is_as_asked(cx, person))
 		return 0;
-	e = emit(cx, EV_AUTO_STARTED, (struct subject){ 0 });
-	ev_str(cx, e, "instance", instance);
-	ev_int(cx, e, "concurrency", cx->policy->auto_concurrency);
-	ev_flag(cx, e, "recount", person);
+	e = emit_auto_started(cx, (struct subject){ 0 });
+	e->instance = instance;
+	e->concurrency = cx->policy->auto_concurrency;
+	e->recount = person;
 	close_kind(cx, "auto", again);
 	/* Whoever switches it on after a failure has mended that, or wants to know. */
 	if (m->failed)
@@ -90,7 +90,7 @@ int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_re
 void auto_switch_off(struct decide_ctx *cx, str reason)
 {
 	if (cx->state->automatic.on)
-		ev_note(cx, emit(cx, EV_AUTO_STOPPED, (struct subject){ 0 }), "reason", reason);
+		emit_auto_stopped(cx, (struct subject){ 0 })->reason = reason;
 }
 
 /* {"reason", "person"}: its daemon stops, one was started without it, or a person says so. */
@@ -98,7 +98,7 @@ int decide_auto_stop(struct decide_ctx *cx, const value *params, value **ret_res
 		struct ov_err *err)
 {
 	bool person = value_bool_at(params, "person");
-	struct event *e;
+	struct ev_auto_stopped *e;
 
 	(void)ret_result, (void)err;
 	if (person)
@@ -106,25 +106,25 @@ int decide_auto_stop(struct decide_ctx *cx, const value *params, value **ret_res
 	/* A person who does not want it back says so while it is off. */
 	if (!cx->state->automatic.on && !(person && cx->state->automatic.interrupted))
 		return 0;
-	e = emit(cx, EV_AUTO_STOPPED, (struct subject){ 0 });
-	ev_note(cx, e, "reason", value_str_at(params, "reason"));
-	ev_flag(cx, e, "interrupted", !person);
+	e = emit_auto_stopped(cx, (struct subject){ 0 });
+	e->reason = value_str_at(params, "reason");
+	e->interrupted = !person;
 	return 0;
 }
 
 void auto_fail(struct decide_ctx *cx, struct hard_failure f)
 {
 	str reason = f.text;
-	struct event *e;
+	struct ev_auto_stopped *e;
 
 	if (!cx->state->automatic.on)
 		return;
 	for (size_t i = 0; i < cx->out->n; i++)
 		if (cx->out->p[i]->kind == EV_AUTO_STOPPED)
 			return;
-	e = emit(cx, EV_AUTO_STOPPED, (struct subject){ 0 });
-	ev_note(cx, e, "reason", reason);
-	ev_flag(cx, e, "failed", true);
+	e = emit_auto_stopped(cx, (struct subject){ 0 });
+	e->reason = reason;
+	e->failed = true;
 	f.cause = STR("auto");
 	f.instance = cx->state->automatic.instance;
 	f.exit_status = DAEMON_AUTO_FAILED;
@@ -133,10 +133,11 @@ void auto_fail(struct decide_ctx *cx, struct hard_failure f)
 
 void tick_pool(struct decide_ctx *cx, const struct decision *d)
 {
-	struct event *e = effect_intend(cx, FX_POOL, make_id(cx, "X_"), (struct subject){ 0 });
+	struct ev_effect_intended *e = effect_intend(cx, FX_POOL, make_id(cx, "X_"),
+			(struct subject){ 0 });
 
-	ev_str(cx, e, "worker", d->worker);
-	ev_str(cx, e, "purpose", cx->state->automatic.instance);
+	e->worker = d->worker;
+	MAYBE_SET(e, purpose, cx->state->automatic.instance);
 }
 
 /* Asked in vain so often in a row: the wait before the next question. */
@@ -145,18 +146,18 @@ static ov_time ask_again_at(const struct decide_ctx *cx, int64_t before)
 	return cx->now + flow_doubled(cx->policy->pool_wait, before, cx->policy->pool_wait_max);
 }
 
-static void emit_answer(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o,
-		const char *answer, str detail, ov_time ask_at)
+static struct ev_auto_pool *pool_answered(struct decide_ctx *cx, const struct effect *fx,
+		const struct outcome *o, const char *answer, str detail, ov_time ask_at)
 {
-	struct event *e = emit(cx, EV_AUTO_POOL, (struct subject){ 0 });
+	struct ev_auto_pool *e = emit_auto_pool(cx, (struct subject){ 0 });
 	const value *code = value_at(o->data, "exit_code");
 
-	ev_str(cx, e, "effect", fx->id);
-	ev_cstr(cx, e, "answer", answer);
-	ev_note(cx, e, "detail", detail);
-	ev_int(cx, e, "exit_code", value_int_or(code, -1));
-	if (ask_at)
-		ev_int(cx, e, "ask_at_ms", ask_at);
+	e->effect = fx->id;
+	e->answer = str_from(answer);
+	e->detail = detail;
+	e->exit_code = value_int_or(code, -1);
+	e->ask_at_ms = ask_at;
+	return e;
 }
 
 /* It was given up and nobody has answered yet: running it again would end the same way. */
@@ -167,13 +168,13 @@ static bool task_repeated(struct decide_ctx *cx, const struct effect *fx, const 
 
 	if (!x)
 		return false;
-	emit_answer(cx, fx, o, "repeated",
+	pool_answered(cx, fx, o, "repeated",
 			arena_printf(cx->arena,
 					"the same task as in #%lld, which is open; given out %lld "
 					"times since",
 					(long long)x->number, (long long)x->repeats + 1),
-			ask_again_at(cx, cx->state->automatic.empty));
-	ev_int(cx, cx->out->p[cx->out->n - 1], "escalation", x->number);
+			ask_again_at(cx, cx->state->automatic.empty))
+			->escalation = x->number;
 	return true;
 }
 
@@ -181,14 +182,16 @@ static bool task_repeated(struct decide_ctx *cx, const struct effect *fx, const 
 static void task_refused(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
 {
 	const struct escalation *x = NULL;
+	struct ev_auto_pool *e;
 
 	for (size_t i = 0; i < cx->state->escalations.n; i++)
 		if (cx->state->escalations.p[i]->status == ESC_OPEN &&
 				str_is(cx->state->escalations.p[i]->kind, ASK_REFUSED))
 			x = cx->state->escalations.p[i];
-	emit_answer(cx, fx, o, "refused", o->detail, ask_again_at(cx, cx->state->automatic.empty));
+	e = pool_answered(cx, fx, o, "refused", o->detail,
+			ask_again_at(cx, cx->state->automatic.empty));
 	if (x) {
-		ev_int(cx, cx->out->p[cx->out->n - 1], "escalation", x->number);
+		e->escalation = x->number;
 		return;
 	}
 	escalate_about(cx, (struct subject){ 0 },
@@ -212,7 +215,7 @@ static void task_given(struct decide_ctx *cx, const struct effect *fx, const str
 		.reason = arena_printf(cx->arena, "the pool gave it to " STR_FMT,
 				STR_ARG(fx->worker)) };
 
-	emit_answer(cx, fx, o, "task", standing_add(cx, STANDING_AUTO, &task), 0);
+	pool_answered(cx, fx, o, "task", standing_add(cx, STANDING_AUTO, &task), 0);
 }
 
 /* A retry, or, when there were enough of them, the longest wait. */
@@ -264,8 +267,8 @@ static void pool_failed(struct decide_ctx *cx, const struct effect *fx, const st
 	str reason = arena_printf(cx->arena, "the task pool's command failed: " STR_FMT,
 			STR_ARG(o->detail));
 
-	emit_answer(cx, fx, o, "failed", o->detail, failed_again_at(cx));
-	ev_note(cx, cx->out->p[cx->out->n - 1], "trouble", pool_trouble(cx, o));
+	MAYBE_SET(pool_answered(cx, fx, o, "failed", o->detail, failed_again_at(cx)), trouble,
+			pool_trouble(cx, o));
 	if (cx->state->automatic.failures < cx->policy->pool_retries && !flow_cannot_run(o))
 		return;
 	if (cx->policy->pool_on_failure == POOL_FAIL)
@@ -290,7 +293,7 @@ static void pool_failed(struct decide_ctx *cx, const struct effect *fx, const st
  */
 static void pool_uncertain(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
 {
-	emit_answer(cx, fx, o, "uncertain", STR("it was ended while it answered"),
+	pool_answered(cx, fx, o, "uncertain", STR("it was ended while it answered"),
 			ask_again_at(cx, 0));
 	tell(cx, "task_pool_uncertain",
 			arena_printf(cx->arena,
@@ -314,7 +317,7 @@ void pool_ended(struct decide_ctx *cx, const struct effect *fx, const struct out
 		break;
 	case ANSWER_REFUSED: task_refused(cx, fx, o); break;
 	case ANSWER_NONE:
-		emit_answer(cx, fx, o, "none", o->detail,
+		pool_answered(cx, fx, o, "none", o->detail,
 				ask_again_at(cx, cx->state->automatic.empty));
 		close_kind(cx, "task_pool", STR("it answers again"));
 		break;

@@ -60,17 +60,17 @@ const struct escalation *auto_open_entry(const struct state *s, str text)
 
 void auto_pause(struct decide_ctx *cx, const char *cause, str reason, int64_t entry)
 {
-	struct event *e;
+	struct ev_auto_paused *e;
 
 	if (!cx->state->automatic.on || cx->state->automatic.pause_cause.n)
 		return;
 	for (size_t i = 0; i < cx->out->n; i++)
 		if (cx->out->p[i]->kind == EV_AUTO_PAUSED)
 			return;
-	e = emit(cx, EV_AUTO_PAUSED, (struct subject){ 0 });
-	ev_cstr(cx, e, "cause", cause);
-	ev_note(cx, e, "reason", reason);
-	ev_int(cx, e, "escalation", entry);
+	e = emit_auto_paused(cx, (struct subject){ 0 });
+	e->cause = str_from(cause);
+	e->reason = reason;
+	e->escalation = entry;
 }
 
 void auto_pause_asking(struct decide_ctx *cx, const char *cause, str reason, str question)
@@ -137,7 +137,7 @@ void tick_auto_pause(struct decide_ctx *cx, const struct decision *d)
 			STR_ARG(d->why));
 	show_tasks(cx, &b);
 	auto_pause_asking(cx, PAUSE_FAILURES, d->why, arena_str(cx->arena, buf_str(&b)));
-	entry = value_int_at(cx->out->p[cx->out->n - 1]->data, "escalation");
+	entry = emitted_auto_paused(cx, cx->out->n - 1)->escalation;
 	for (size_t i = 0; i < cx->state->escalations.n; i++)
 		if (given_up(cx->state, cx->state->escalations.p[i]))
 			absorb(cx, cx->state->escalations.p[i], entry);
@@ -153,13 +153,13 @@ void tick_auto_absorb(struct decide_ctx *cx, const struct decision *d)
 
 static void auto_resume(struct decide_ctx *cx, str reason)
 {
-	struct event *e;
+	struct ev_auto_resumed *e;
 
 	if (!cx->state->automatic.pause_cause.n)
 		return;
-	e = emit(cx, EV_AUTO_RESUMED, (struct subject){ 0 });
-	ev_note(cx, e, "reason", reason);
-	ev_flag(cx, e, "recount", true);
+	e = emit_auto_resumed(cx, (struct subject){ 0 });
+	e->reason = reason;
+	e->recount = true;
 }
 
 void tick_auto_resume(struct decide_ctx *cx, const struct decision *d)
@@ -170,13 +170,13 @@ void tick_auto_resume(struct decide_ctx *cx, const struct decision *d)
 void auto_recount(struct decide_ctx *cx, size_t from)
 {
 	for (size_t i = from; i < cx->out->n; i++) {
-		struct event *e = cx->out->p[i];
+		const struct event *e = cx->out->p[i];
 		const struct node *n = e->kind == EV_NODE_STATUS
 				? state_node(cx->state, e->goal, e->node)
 				: NULL;
 
 		if (n && task_was_given_up(n) && str_starts(cx->actor, STR("human:")))
-			ev_flag(cx, e, "recount", true);
+			emitted_node_status(cx, i)->recount = true;
 	}
 }
 

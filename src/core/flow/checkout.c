@@ -45,10 +45,10 @@ static str files_text(struct decide_ctx *cx, const value *files, int64_t total)
 
 static void put_wait(struct decide_ctx *cx, enum waiting waiting, ov_time since)
 {
-	struct event *e = cx->out->p[cx->out->n - 1];
+	struct ev_assignment_moved *e = emitted_assignment_moved(cx, cx->out->n - 1);
 
-	ev_cstr(cx, e, "waiting", status_name(&waitings, (int)waiting));
-	ev_int(cx, e, "waiting_since_ms", since);
+	e->waiting = str_from(status_name(&waitings, (int)waiting));
+	MAYBE_SET(e, waiting_since_ms, since);
 }
 
 /* What it waited for before this attempt; a wait that goes on through its rebase is one for all. */
@@ -143,7 +143,7 @@ void checkout_goes_on(struct decide_ctx *cx, const struct assignment *as, size_t
 	if (as->waiting == WAITING_FILES)
 		checkout_settled(cx, as);
 	else if (as->waiting_since)
-		ev_int(cx, cx->out->p[at], "waiting_since_ms", as->waiting_since);
+		MAYBE_SET(emitted_assignment_moved(cx, at), waiting_since_ms, as->waiting_since);
 }
 
 /* The same tick has told of it for another that waits. */
@@ -152,7 +152,7 @@ static bool told_just_now(const struct decide_ctx *cx, const struct assignment *
 	for (size_t i = 0; as->waiting == WAITING_CHECKOUT && i < cx->out->n; i++) {
 		const struct event *e = cx->out->p[i];
 		const struct assignment *other = e->kind == EV_ESCALATION_OPENED &&
-						str_is(value_str_at(e->data, "kind"), ASK_CHECKOUT)
+						str_is(as_escalation_opened(e)->kind, ASK_CHECKOUT)
 				? state_assignment(cx->state, e->assignment)
 				: NULL;
 

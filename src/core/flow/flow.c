@@ -102,16 +102,15 @@ void flow_move(struct decide_ctx *cx, const struct assignment *as, enum stage st
 {
 	/* A step of ours is repeated as it is; a new run puts the node back into the queue meanwhile. */
 	bool again = stage == STAGE_START || stage == STAGE_WORKSPACE;
-	struct event *e;
+	struct ev_assignment_moved *e = assignment_move(cx, as, again ? AS_QUEUED : as->status,
+			stage, reason);
 
-	assignment_move(cx, as, again ? AS_QUEUED : as->status, stage, reason);
-	e = cx->out->p[cx->out->n - 1];
 	if (purpose)
-		ev_cstr(cx, e, "purpose", purpose);
+		MAYBE_SET(e, purpose, str_from(purpose));
 	if (wait)
-		ev_int(cx, e, "not_before_ms", cx->now + wait);
+		e->not_before_ms = cx->now + wait;
 	if (feedback.n)
-		ev_note(cx, e, "feedback", feedback);
+		MAYBE_SET(e, feedback, feedback);
 	if (again)
 		node_to(cx, as->node, NODE_QUEUED, reason);
 }
@@ -147,11 +146,11 @@ static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cau
 int64_t flow_count(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail)
 {
 	int64_t count = as->node->failures[cause] + 1;
-	struct event *e = emit(cx, EV_NODE_FAILED, about_assignment(as));
+	struct ev_node_failed *e = emit_node_failed(cx, about_assignment(as));
 
-	ev_cstr(cx, e, "cause", status_name(&causes, (int)cause));
-	ev_int(cx, e, "count", count);
-	ev_note(cx, e, "detail", detail);
+	e->cause = str_from(status_name(&causes, (int)cause));
+	e->count = count;
+	e->detail = detail;
 	return count;
 }
 
@@ -208,7 +207,7 @@ bool flow_winding_down(const struct assignment *as)
 
 static void workspace_ended(struct decide_ctx *cx, const struct outcome *o)
 {
-	struct event *e;
+	struct ev_workspace_ready *e;
 
 	if (flow_winding_down(o->as)) {
 		flow_release(cx, o->as);
@@ -218,23 +217,23 @@ static void workspace_ended(struct decide_ctx *cx, const struct outcome *o)
 		flow_fail(cx, o->as, CAUSE_WORKSPACE, o->detail, STR(""));
 		return;
 	}
-	e = emit(cx, EV_WORKSPACE_READY, about_assignment(o->as));
-	ev_str(cx, e, "worker", o->as->worker);
-	ev_str(cx, e, "base", value_str_at(o->data, "base"));
+	e = emit_workspace_ready(cx, about_assignment(o->as));
+	e->worker = o->as->worker;
+	e->base = value_str_at(o->data, "base");
 	if (value_str_at(o->data, "rescue_ref").n)
-		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
+		e->rescue_ref = value_str_at(o->data, "rescue_ref");
 	assignment_move(cx, o->as, AS_QUEUED, STAGE_START, STR("the workspace is ready"));
 }
 
 static void start_ended(struct decide_ctx *cx, const struct outcome *o)
 {
-	struct event *e;
+	struct ev_run_ended *e;
 
 	if (o->as->run)
 		dispatch_settle(cx, o->as->run->dispatch_id, o->ok ? RESULT_ACCEPTED : RESULT_ERROR,
 				o->detail);
 	if (o->ok) {
-		emit(cx, EV_RUN_STARTED, about_assignment(o->as));
+		emit_run_started(cx, about_assignment(o->as));
 		/* Of others it is known only when they say that they are ready. */
 		if (!session_speaks(cx->policy, o->as) && o->as->node)
 			said_given(cx, o->as->node, o->as->run);
@@ -246,12 +245,11 @@ static void start_ended(struct decide_ctx *cx, const struct outcome *o)
 					STR("the agent was started"));
 		return;
 	}
-	e = emit(cx, EV_RUN_ENDED, about_assignment(o->as));
-	ev_int(cx, e, "exit_code", -1);
-	ev_int(cx, e, "signal", 0);
-	ev_note(cx, e, "message", o->detail);
+	e = emit_run_ended(cx, about_assignment(o->as));
+	e->exit_code = -1;
+	MAYBE_SET(e, message, o->detail);
 	if (o->as->run)
-		run_spent(cx, o->as->run, o->as, e->data);
+		run_spent(cx, o->as->run, o->as, e);
 	if (flow_winding_down(o->as))
 		flow_release(cx, o->as);
 	else
@@ -264,9 +262,8 @@ static void stop_ended(struct decide_ctx *cx, const struct outcome *o)
 	bool over = !o->as->run || o->as->run->status == RUN_ENDED;
 
 	if (!o->ok && !over) {
-		assignment_move(cx, o->as, o->as->status, STAGE_STOP, o->detail);
-		ev_int(cx, cx->out->p[cx->out->n - 1], "not_before_ms",
-				cx->now + MAX(cx->policy->retry_delay[0], OV_SECOND));
+		assignment_move(cx, o->as, o->as->status, STAGE_STOP, o->detail)->not_before_ms =
+				cx->now + MAX(cx->policy->retry_delay[0], OV_SECOND);
 		return;
 	}
 	assignment_move(cx, o->as, o->as->status, over ? STAGE_HARVEST : STAGE_RUNNING,
@@ -326,18 +323,6 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 		accept_begin(cx, as, "skipped", STR("no check command is configured"), NULL);
 }
 
-/* The first of a list of texts, as the executor gave it. */
-static void copy_list(struct decide_ctx *cx, struct event *e, const value *data, const char *key)
-{
-	const value *from = value_at(data, key);
-	value *list = value_array(cx->arena);
-
-	for (size_t i = 0; i < value_count(from) && i < LIMIT_KEPT; i++)
-		value_push(cx->arena, list, value_copy(cx->arena, value_item(from, i)));
-	if (value_count(list))
-		value_put(cx->arena, e->data, key, list);
-}
-
 static bool lists(const value *list, str s)
 {
 	for (size_t i = 0; i < value_count(list); i++)
@@ -350,7 +335,7 @@ static bool lists(const value *list, str s)
  * What agents left uncommitted and is in the work: of this run, and of those before it whose work it
  * continued. What no longer differs from the base is left out, where all that does is known.
  */
-static void put_leftovers(struct decide_ctx *cx, struct event *e, const struct outcome *o)
+static struct texts leftovers(struct decide_ctx *cx, const struct outcome *o)
 {
 	const value *own = value_at(o->data, "leftover_files"), *files = value_at(o->data, "files");
 	const value *before = o->as->node ? strs_to_value(cx->arena, &o->as->node->leftover_files)
@@ -365,13 +350,9 @@ static void put_leftovers(struct decide_ctx *cx, struct event *e, const struct o
 
 		if (name.n && value_count(list) < LIMIT_KEPT && !lists(list, name) &&
 				(!all_known || lists(files, name)))
-			/* A copy: the node's list changes when the event is applied. */
-			value_push(cx->arena, list,
-					value_str(cx->arena, arena_str(cx->arena, name)));
+			value_push(cx->arena, list, value_str(cx->arena, name));
 	}
-	ev_flag(cx, e, "leftovers", value_bool_at(o->data, "leftovers"));
-	if (value_count(list))
-		value_put(cx->arena, e->data, "leftover_files", list);
+	return texts_from(cx->arena, list);
 }
 
 /* Its agent asked a person something: it continues where it is when that is answered. */
@@ -384,18 +365,28 @@ static bool keeps_worker(const struct decide_ctx *cx, const struct assignment *a
 			str_eq(w->assignment_id, as->id);
 }
 
+/* The first of a list of texts, as the executor gave it. */
+static struct texts first_of(struct decide_ctx *cx, const value *list)
+{
+	struct texts t = texts_from(cx->arena, list);
+
+	t.n = MIN(t.n, (size_t)LIMIT_KEPT);
+	return t;
+}
+
 /* Only now is it known that a run which ended well has a reason to be read. */
-static void put_last_lines(struct decide_ctx *cx, struct event *e, const struct outcome *o)
+static str unread_lines(struct decide_ctx *cx, const struct outcome *o)
 {
 	str lines = value_str_at(o->data, "last_lines");
 
-	if (lines.n && !o->as->run->last_lines.n && value_int_at(o->data, "files_changed") == 0)
-		ev_str(cx, e, "last_lines", last_lines(cx->arena, redact(cx->arena, lines)));
+	return lines.n && !o->as->run->last_lines.n && value_int_at(o->data, "files_changed") == 0
+			? last_lines(cx->arena, redact(cx->arena, lines))
+			: STR("");
 }
 
 static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 {
-	struct event *e;
+	struct ev_run_harvested *e;
 
 	if (!o->ok) {
 		if (flow_winding_down(o->as))
@@ -404,22 +395,21 @@ static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 			flow_fail(cx, o->as, CAUSE_HARVEST, o->detail, STR(""));
 		return;
 	}
-	e = emit(cx, EV_RUN_HARVESTED, about_assignment(o->as));
-	ev_str(cx, e, "head", value_str_at(o->data, "head"));
-	ev_str(cx, e, "tree", value_str_at(o->data, "tree"));
-	ev_int(cx, e, "commits", value_int_at(o->data, "commits"));
-	ev_int(cx, e, "files_changed", value_int_at(o->data, "files_changed"));
-	copy_list(cx, e, o->data, "files");
-	copy_list(cx, e, o->data, "touched");
-	copy_list(cx, e, o->data, "commit_ids");
-	ev_int(cx, e, "lines_added", value_int_at(o->data, "lines_added"));
-	ev_int(cx, e, "lines_removed", value_int_at(o->data, "lines_removed"));
-	put_leftovers(cx, e, o);
-	if (value_str_at(o->data, "rescue_ref").n)
-		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
-	if (o->detail.n)
-		ev_note(cx, e, "detail", o->detail);
-	put_last_lines(cx, e, o);
+	e = emit_run_harvested(cx, about_assignment(o->as));
+	e->head = value_str_at(o->data, "head");
+	e->tree = value_str_at(o->data, "tree");
+	e->commits = value_int_at(o->data, "commits");
+	e->files_changed = value_int_at(o->data, "files_changed");
+	e->files = first_of(cx, value_at(o->data, "files"));
+	e->touched = first_of(cx, value_at(o->data, "touched"));
+	e->commit_ids = first_of(cx, value_at(o->data, "commit_ids"));
+	MAYBE_SET(e, lines_added, value_int_at(o->data, "lines_added"));
+	MAYBE_SET(e, lines_removed, value_int_at(o->data, "lines_removed"));
+	e->leftovers = value_bool_at(o->data, "leftovers");
+	e->leftover_files = leftovers(cx, o);
+	e->rescue_ref = value_str_at(o->data, "rescue_ref");
+	e->detail = o->detail;
+	e->last_lines = unread_lines(cx, o);
 	if (keeps_worker(cx, o->as))
 		assignment_keep_worker(cx, o->as, STR("its agent waits for an answer"));
 	else if (flow_winding_down(o->as))
@@ -428,29 +418,28 @@ static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 		harvest_judged(cx, o);
 }
 
-static void copy_tests(struct decide_ctx *cx, struct event *e, const value *evidence)
+static void copy_tests(struct decide_ctx *cx, struct ev_run_verified *e, const value *evidence)
 {
-	static const char *const numbers[] = { "tests_passed", "tests_failed", "tests_skipped" };
-
-	ev_str(cx, e, "tests", value_str_at(evidence, "tests"));
-	ev_str(cx, e, "tests_format", value_str_at(evidence, "tests_format"));
-	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-		ev_int(cx, e, numbers[i], value_int_at(evidence, numbers[i]));
-	copy_list(cx, e, evidence, "failing_tests");
+	e->tests = value_str_at(evidence, "tests");
+	MAYBE_SET(e, tests_format, value_str_at(evidence, "tests_format"));
+	MAYBE_SET(e, tests_passed, value_int_at(evidence, "tests_passed"));
+	MAYBE_SET(e, tests_failed, value_int_at(evidence, "tests_failed"));
+	MAYBE_SET(e, tests_skipped, value_int_at(evidence, "tests_skipped"));
+	e->failing_tests = first_of(cx, value_at(evidence, "failing_tests"));
 }
 
 void run_verified(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
 		str detail, const value *evidence)
 {
-	struct event *e = emit(cx, EV_RUN_VERIFIED, about_assignment(as));
+	struct ev_run_verified *e = emit_run_verified(cx, about_assignment(as));
 
-	ev_cstr(cx, e, "verdict", verdict);
-	ev_note(cx, e, "detail", detail);
+	e->verdict = str_from(verdict);
+	e->detail = detail;
 	if (status_parse(&tests_states, value_str_at(evidence, "tests")) > TESTS_UNKNOWN)
 		copy_tests(cx, e, evidence);
 	if (value_str_at(evidence, "coverage_format").n) {
-		ev_str(cx, e, "coverage_format", value_str_at(evidence, "coverage_format"));
-		ev_int(cx, e, "coverage_centi", value_int_at(evidence, "coverage_centi"));
+		e->coverage_format = value_str_at(evidence, "coverage_format");
+		MAYBE_SET(e, coverage_centi, value_int_at(evidence, "coverage_centi"));
 	}
 }
 

@@ -108,13 +108,13 @@ static void accepted(struct decide_ctx *cx, const struct outcome *o)
 {
 	const struct assignment *as = o->as;
 	str commit = value_str_at(o->data, "commit");
-	struct event *e = emit(cx, EV_NODE_ACCEPTED, about_assignment(as));
+	struct ev_node_accepted *e = emit_node_accepted(cx, about_assignment(as));
 
-	ev_str(cx, e, "commit", commit);
-	ev_str(cx, e, "target", value_str_at(o->data, "target"));
-	ev_str(cx, e, "checked_by", accept_checked_by(as));
+	e->commit = commit;
+	e->target = value_str_at(o->data, "target");
+	e->checked_by = accept_checked_by(as);
 	if (value_str_at(o->data, "rescue_ref").n)
-		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
+		e->rescue_ref = value_str_at(o->data, "rescue_ref");
 	checkout_is_free(cx, as);
 	if (flow_winding_down(as)) {
 		flow_release(cx, as);
@@ -153,13 +153,14 @@ void rebase_ended(struct decide_ctx *cx, const struct outcome *o)
 	if (gate || !review_overlooked(cx, o->as)) {
 		assignment_move(cx, o->as, o->as->status, gate ? STAGE_GATE : STAGE_ACCEPT,
 				STR("rebased onto the target branch"));
-		ev_str(cx, cx->out->p[at], "candidate", value_str_at(o->data, "commit"));
+		MAYBE_SET(emitted_assignment_moved(cx, at), candidate,
+				value_str_at(o->data, "commit"));
 		checkout_goes_on(cx, o->as, at);
 	} else {
 		checkout_settled(cx, o->as);
 	}
 	if (value_str_at(o->data, "base").n)
-		ev_str(cx, cx->out->p[at], "base", value_str_at(o->data, "base"));
+		MAYBE_SET(emitted_assignment_moved(cx, at), base, value_str_at(o->data, "base"));
 }
 
 /*
@@ -340,17 +341,17 @@ static void reverted(struct decide_ctx *cx, const struct outcome *o)
 	const struct assignment *as = o->as;
 	str reason = arena_printf(cx->arena, "its change was taken back: " STR_FMT,
 			STR_ARG(as->feedback));
-	struct event *e = emit(cx, EV_NODE_REVERTED, about_assignment(as));
+	struct ev_node_reverted *e = emit_node_reverted(cx, about_assignment(as));
 	int64_t count;
 
-	ev_str(cx, e, "commit", as->node->commit);
-	ev_str(cx, e, "by", value_str_at(o->data, "commit"));
-	ev_note(cx, e, "reason", reason);
+	e->commit = as->node->commit;
+	e->by = value_str_at(o->data, "commit");
+	e->reason = reason;
 	/* Its own commits, not the one that was taken back: that one's changes would count as known. */
 	if (as->head.n)
-		ev_str(cx, e, "handover", as->head);
+		e->handover = as->head;
 	if (as->feedback.n)
-		ev_note(cx, e, "feedback", as->feedback);
+		e->feedback = as->feedback;
 	if (flow_winding_down(as)) {
 		flow_release(cx, as);
 		return;

@@ -55,15 +55,15 @@ static void settle_sent(struct decide_ctx *cx, const struct assignment *as)
 	}
 }
 
-static struct event *emit_reported(struct decide_ctx *cx, const struct assignment *as,
+static struct ev_node_reported *emit_reported(struct decide_ctx *cx, const struct assignment *as,
 		const value *params, const value *update, str status)
 {
-	struct event *e = emit(cx, EV_NODE_REPORTED, about_assignment(as));
+	struct ev_node_reported *e = emit_node_reported(cx, about_assignment(as));
 
-	ev_str(cx, e, "identity", value_str_at(params, "identity"));
-	ev_int(cx, e, "offset", value_int_at(params, "offset"));
-	value_put(cx->arena, e->data, "update", value_copy(cx->arena, update));
-	ev_str(cx, e, "status", status);
+	e->identity = value_str_at(params, "identity");
+	e->offset = value_int_at(params, "offset");
+	e->update = update;
+	e->status = status;
 	return e;
 }
 
@@ -147,7 +147,7 @@ static void take_report(struct decide_ctx *cx, const struct assignment *as, cons
 		old = update_of_earlier_run(cx->arena, old);
 	merged = update_merge(cx->arena, old, u);
 	more = says_more(as->node, merged);
-	ev_flag(cx, emit_reported(cx, as, params, merged, str_from(status)), "progress", more);
+	emit_reported(cx, as, params, merged, str_from(status))->progress = more;
 	settle_sent(cx, as);
 	/* What is on its way to the target branch is not called back by late words. */
 	if (u->status == NODE_BLOCKED && accept_check(as->node, NULL) == 0) {
@@ -177,8 +177,7 @@ int decide_run_report(struct decide_ctx *cx, const value *params, value **ret_re
 		return 0;
 	problem = report_problem(cx, as, params, &result);
 	if (problem.n) {
-		ev_note(cx, emit_reported(cx, as, params, value_object(cx->arena), STR("")),
-				"error", problem);
+		emit_reported(cx, as, params, value_object(cx->arena), STR(""))->error = problem;
 		return 0;
 	}
 	take_report(cx, as, params, &result.update);

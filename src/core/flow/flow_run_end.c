@@ -73,14 +73,14 @@ static bool run_continues(struct decide_ctx *cx, const struct outcome *o, str re
 	const struct assignment *as = o->as;
 	enum trouble_cost cost = trouble_rules[as->run->trouble].cost;
 	bool changed = cost == COSTS_UNLESS_CHANGED && changed_something(o);
-	struct event *e;
+	struct ev_run_continued *e;
 
 	if (!changed && !(cost == COSTS_UNLESS_RESUMED && as->run->resumed))
 		return false;
-	e = emit(cx, EV_RUN_CONTINUED, about_assignment(as));
-	ev_cstr(cx, e, "trouble", trouble_name(as->run->trouble));
-	ev_note(cx, e, "reason", reason);
-	ev_flag(cx, e, "changed", changed);
+	e = emit_run_continued(cx, about_assignment(as));
+	e->trouble = str_from(trouble_name(as->run->trouble));
+	e->reason = reason;
+	e->changed = changed;
 	flow_move(cx, as, STAGE_START, 0, reason, feedback, NULL);
 	return true;
 }

@@ -32,7 +32,7 @@ int decide_run_session(struct decide_ctx *cx, const value *params, value **ret_r
 	const struct run *r = state_run(cx->state, value_str_at(params, "run"));
 	const struct assignment *as = r ? state_assignment(cx->state, r->assignment_id) : NULL;
 	str session = value_str_at(params, "session"), model = value_str_at(params, "model");
-	struct event *e;
+	struct ev_run_session *e;
 
 	if (!as || as->run != r || r->status == RUN_ENDED || !as->live)
 		return ov_fail(err, OV_EFENCED, "run " STR_FMT " no longer speaks for its node",
@@ -43,23 +43,11 @@ int decide_run_session(struct decide_ctx *cx, const value *params, value **ret_r
 	said_given(cx, as->node, r);
 	if (r->ready && str_eq(r->session, session) && str_eq(r->model, model))
 		return 0;
-	e = emit(cx, EV_RUN_SESSION, about_assignment(as));
-	ev_str(cx, e, "session", session);
+	e = emit_run_session(cx, about_assignment(as));
+	e->session = session;
 	if (model.n)
-		ev_str(cx, e, "model", model);
+		e->model = model;
 	return 0;
-}
-
-static void copy_int(struct decide_ctx *cx, struct event *e, const value *params, const char *key)
-{
-	if (value_at(params, key))
-		ev_int(cx, e, key, value_int_at(params, key));
-}
-
-static void copy_str(struct decide_ctx *cx, struct event *e, const value *params, const char *key)
-{
-	if (value_str_at(params, key).n)
-		ev_str(cx, e, key, value_str_at(params, key));
 }
 
 /* By what it said; where it says nothing about it, by how its process ended. */
@@ -70,38 +58,53 @@ static bool end_is_ok(const value *params)
 	return value_int_at(params, "exit_code") == 0 && !value_bool_at(params, "lost");
 }
 
-static void put_end(struct decide_ctx *cx, struct event *e, const value *params)
-{
-	static const char *const numbers[] = { "output_bytes", "dropped_bytes", "swept",
-		"ended_at_ms", "ran_ms", "turns", "tool_calls", "tool_repeats", "tokens",
-		"tokens_input", "tokens_output", "tokens_cache_read", "tokens_cache_write",
-		"cost_microusd", "resets_at_ms" };
-	const value *usage = value_at(params, "session_usage");
+/* A number of the exit record, where it has it. */
+#define COPY_NUM(e, params, name)                                        \
+	do {                                                             \
+		if (value_at(params, #name))                             \
+			MAYBE_SET(e, name, value_int_at(params, #name)); \
+	} while (0)
 
-	ev_int(cx, e, "exit_code", value_int_at(params, "exit_code"));
-	ev_int(cx, e, "signal", value_int_at(params, "signal"));
-	ev_flag(cx, e, "lost", value_bool_at(params, "lost"));
-	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-		copy_int(cx, e, params, numbers[i]);
-	copy_str(cx, e, params, "verdict");
-	copy_str(cx, e, params, "cost_source");
-	copy_str(cx, e, params, "unknown");
-	copy_str(cx, e, params, "containment");
-	copy_str(cx, e, params, "sandbox");
-	copy_str(cx, e, params, "tool");
-	copy_str(cx, e, params, "tool_digest");
-	if (value_str_at(params, "denied").n)
-		ev_note(cx, e, "denied", value_str_at(params, "denied"));
-	if (usage)
-		value_put(cx->arena, e->data, "session_usage", value_copy(cx->arena, usage));
+static void copy_numbers(struct ev_run_ended *e, const value *params)
+{
+	COPY_NUM(e, params, output_bytes);
+	COPY_NUM(e, params, dropped_bytes);
+	COPY_NUM(e, params, swept);
+	COPY_NUM(e, params, ended_at_ms);
+	COPY_NUM(e, params, ran_ms);
+	COPY_NUM(e, params, turns);
+	COPY_NUM(e, params, tool_calls);
+	COPY_NUM(e, params, tool_repeats);
+	COPY_NUM(e, params, tokens);
+	COPY_NUM(e, params, tokens_input);
+	COPY_NUM(e, params, tokens_output);
+	COPY_NUM(e, params, tokens_cache_read);
+	COPY_NUM(e, params, tokens_cache_write);
+	COPY_NUM(e, params, cost_microusd);
+	COPY_NUM(e, params, resets_at_ms);
+}
+
+static void put_end(struct decide_ctx *cx, struct ev_run_ended *e, const value *params)
+{
+	e->exit_code = value_int_at(params, "exit_code");
+	e->signal = value_int_at(params, "signal");
+	e->lost = value_bool_at(params, "lost");
+	copy_numbers(e, params);
+	e->verdict = value_str_at(params, "verdict");
+	e->cost_source = value_str_at(params, "cost_source");
+	e->unknown = value_str_at(params, "unknown");
+	e->containment = value_str_at(params, "containment");
+	e->sandbox = value_str_at(params, "sandbox");
+	e->tool = value_str_at(params, "tool");
+	e->tool_digest = value_str_at(params, "tool_digest");
+	e->denied = value_str_at(params, "denied");
+	e->limit = value_str_at(params, "limit");
+	e->session_usage = value_at(params, "session_usage");
 	if (value_str_at(params, "message").n)
-		ev_note(cx, e, "message", value_str_at(params, "message"));
-	if (value_str_at(params, "last_lines").n && !end_is_ok(params))
-		ev_str(cx, e, "last_lines",
-				last_lines(cx->arena,
-						redact(cx->arena,
-								value_str_at(params,
-										"last_lines"))));
+		MAYBE_SET(e, message, value_str_at(params, "message"));
+	if (!end_is_ok(params))
+		e->last_lines = last_lines(cx->arena,
+				redact(cx->arena, value_str_at(params, "last_lines")));
 }
 
 /*
@@ -109,7 +112,7 @@ static void put_end(struct decide_ctx *cx, struct event *e, const value *params)
  * it, they are not needed.
  */
 static enum trouble words_trouble(struct decide_ctx *cx, const struct assignment *as,
-		struct event *e, const value *params)
+		struct ev_run_ended *e, const value *params)
 {
 	int told = trouble_parse(value_str_at(params, "trouble"));
 	const struct policy_agent *agent = policy_agent(cx->policy, as->agent);
@@ -120,25 +123,25 @@ static enum trouble words_trouble(struct decide_ctx *cx, const struct assignment
 	str line;
 
 	if (end_is_ok(params) || !agent || value_int_at(params, "signal") ||
-			end_is_limit(cx->policy, as, params) ||
+			end_is_limit(cx->policy, as, e) ||
 			(known != TROUBLE_NONE && known != TROUBLE_OTHER &&
 					known != TROUBLE_UNFINISHED))
 		return known;
-	said = said_trouble(value_str_at(e->data, "last_lines"), &agent->said, raw, &line);
+	said = said_trouble(e->last_lines, &agent->said, raw, &line);
 	if (said == TROUBLE_NONE)
 		return known;
 	trouble_when(line, &at, &wait);
 	if (!at)
 		at = wait ? cx->now + wait : reset_time(line, cx->now, cx->policy->utc_offset);
 	if (said == TROUBLE_RATE_LIMITED && at && !value_at(params, "resets_at_ms"))
-		ev_int(cx, e, "resets_at_ms", at);
+		MAYBE_SET(e, resets_at_ms, at);
 	if (!value_str_at(params, "known_by").n)
-		ev_cstr(cx, e, "known_by", status_name(&fact_signs, SIGN_STREAM));
+		e->known_by = str_from(status_name(&fact_signs, SIGN_STREAM));
 	return said;
 }
 
 /* What follows from its trouble is said in the event: the rules may change, what was done has not. */
-static void put_verdict(struct decide_ctx *cx, const struct assignment *as, struct event *e,
+static void put_verdict(struct decide_ctx *cx, const struct assignment *as, struct ev_run_ended *e,
 		const value *params, const struct run *r)
 {
 	/* One that was resumed has what the runs before said. */
@@ -146,14 +149,14 @@ static void put_verdict(struct decide_ctx *cx, const struct assignment *as, stru
 	enum trouble trouble = words_trouble(cx, as, e, params);
 	const struct trouble_rule *rule = &trouble_rules[trouble];
 
-	copy_str(cx, e, params, "limit");
 	if (trouble == TROUBLE_NONE || end_is_ok(params))
 		return;
-	ev_cstr(cx, e, "trouble", trouble_name(trouble));
-	copy_str(cx, e, params, "known_by");
-	ev_flag(cx, e, "session_forgotten", rule->forget || empty);
-	if (rule->limit != BLOCK_NONE && !value_str_at(params, "limit").n)
-		ev_cstr(cx, e, "limit", status_name(&block_kinds, (int)rule->limit));
+	e->trouble = str_from(trouble_name(trouble));
+	if (value_str_at(params, "known_by").n)
+		e->known_by = value_str_at(params, "known_by");
+	e->session_forgotten = rule->forget || empty;
+	if (rule->limit != BLOCK_NONE && !e->limit.n)
+		e->limit = str_from(status_name(&block_kinds, (int)rule->limit));
 }
 
 /* It took too long or said nothing, and is over: an answer would be about the next one. */
@@ -174,16 +177,16 @@ static void told_no_more(struct decide_ctx *cx, const struct run *r)
 static void learn_silence(struct decide_ctx *cx, const struct run *r, const value *params)
 {
 	const value *silences = value_at(params, "silences");
-	struct event *e;
+	struct ev_silence_learned *e;
 
 	if (value_count(silences) == 0)
 		return;
-	e = emit(cx, EV_SILENCE_LEARNED,
+	e = emit_silence_learned(cx,
 			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
-	ev_str(cx, e, "agent", r->agent);
+	e->agent = r->agent;
 	if (r->model.n)
-		ev_str(cx, e, "model", r->model);
-	value_put(cx->arena, e->data, "silences", value_copy(cx->arena, silences));
+		e->model = r->model;
+	e->silences = value_copy(cx->arena, silences);
 }
 
 /* {"run", "exit_code", "signal", "lost", ...} from the run's exit record. */
@@ -193,25 +196,23 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 	const struct run *r = state_run(cx->state, value_str_at(params, "run"));
 	const struct assignment *as = r ? state_assignment(cx->state, r->assignment_id) : NULL;
 	bool unheard = r && r->status == RUN_STARTING;
-	struct event *e;
+	struct ev_run_ended *e;
 
 	(void)ret_result, (void)err;
 	if (!r || r->status == RUN_ENDED || !as)
 		return 0;
 	/* A short run can end before the outcome of its start is told: then the end tells both. */
 	if (unheard && as->effect && as->effect->kind == FX_RUN_START)
-		emit_effect_ended(cx, as->effect, STR("ok"), STR(""));
+		effect_ended(cx, as->effect, STR("ok"), STR(""));
 	if (unheard)
-		emit(cx, EV_RUN_STARTED, about_assignment(as));
+		emit_run_started(cx, about_assignment(as));
 	dispatch_settle(cx, r->dispatch_id, end_is_ok(params) ? RESULT_OK : RESULT_ERROR,
 			value_str_at(params, "message"));
-	e = emit(cx, EV_RUN_ENDED,
-			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
+	e = emit_run_ended(cx, (struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
 	put_end(cx, e, params);
 	put_verdict(cx, as, e, params, r);
-	if (upkeep_counts_on(cx, as))
-		ev_flag(cx, e, "keeps_repairs", true);
-	run_spent(cx, r, as, e->data);
+	e->keeps_repairs = upkeep_counts_on(cx, as);
+	run_spent(cx, r, as, e);
 	if (end_is_ok(params) && !as->stopping)
 		learn_silence(cx, r, params);
 	/* Whoever did the work had its instruction, also when nothing was heard of its session. */

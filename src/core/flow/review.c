@@ -24,7 +24,7 @@ static const value *work_of(const struct decide_ctx *cx, const struct assignment
 	for (size_t i = cx->out->n; i-- > 0;)
 		if (cx->out->p[i]->kind == EV_RUN_HARVESTED &&
 				str_eq(cx->out->p[i]->run, as->run_id))
-			return cx->out->p[i]->data;
+			return event_data(cx->arena, cx->out->p[i]);
 	return as->run ? record_to_value(cx->arena, &run_record, as->run) : NULL;
 }
 

@@ -190,26 +190,24 @@ str target_dispute_words(struct decide_ctx *cx, int64_t entry)
 
 /* ---- the event ---- */
 
-static void put_commits(struct decide_ctx *cx, struct event *e, const struct move *m)
+static struct texts commit_texts(struct decide_ctx *cx, const struct move *m)
 {
-	value *list = value_array(cx->arena);
+	struct texts list = { .n = MIN(value_count(m->commits), (size_t)LIMIT_KEPT) };
 
-	for (size_t i = 0; i < value_count(m->commits) && i < LIMIT_KEPT; i++)
-		value_push(cx->arena, list,
-				value_str(cx->arena, commit_text(cx, value_item(m->commits, i))));
-	if (value_count(list))
-		value_put(cx->arena, e->data, "commits", list);
+	list.p = arena_array(cx->arena, str, list.n);
+	for (size_t i = 0; i < list.n; i++)
+		list.p[i] = commit_text(cx, value_item(m->commits, i));
+	return list;
 }
 
-static struct event *emit_moved(struct decide_ctx *cx, const struct move *m)
+static struct ev_target_moved *emit_moved(struct decide_ctx *cx, const struct move *m)
 {
-	struct event *e = emit(cx, EV_TARGET_MOVED, (struct subject){ 0 });
+	struct ev_target_moved *e = emit_target_moved(cx, (struct subject){ 0 });
 
-	ev_str(cx, e, "target", m->target);
-	if (m->from.n)
-		ev_str(cx, e, "from", m->from);
-	ev_str(cx, e, "to", m->to);
-	ev_str(cx, e, "how", m->how);
+	e->target = m->target;
+	e->from = m->from;
+	e->to = m->to;
+	e->how = m->how;
 	return e;
 }
 
@@ -228,19 +226,16 @@ static void moved_by_nobody(struct decide_ctx *cx, struct move *m)
 {
 	value *runs = live_runs(cx);
 	int64_t entry = 0;
-	struct event *e;
+	struct ev_target_moved *e;
 
 	/* No agent was there that could have done it. */
 	if (value_count(runs))
 		entry = target_tell(cx, m, runs);
 	e = emit_moved(cx, m);
-	put_commits(cx, e, m);
-	if (value_count(runs))
-		value_put(cx->arena, e->data, "runs", runs);
-	if (m->lost)
-		ev_int(cx, e, "lost", m->lost);
-	if (entry)
-		ev_int(cx, e, "escalation", entry);
+	e->commits = commit_texts(cx, m);
+	e->runs = texts_from(cx->arena, runs);
+	e->lost = m->lost;
+	e->escalation = entry;
 }
 
 static str known_how(str how)

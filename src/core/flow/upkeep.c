@@ -50,15 +50,15 @@ static const struct {
 static void emit_found(struct decide_ctx *cx, const struct finding *f, int64_t count,
 		const char *repair)
 {
-	struct event *e = emit(cx, EV_PATROL_FOUND,
+	struct ev_patrol_found *e = emit_patrol_found(cx,
 			f->as ? about_assignment(f->as) : (struct subject){ 0 });
 
-	ev_cstr(cx, e, "finding", status_name(&patrol_facts, (int)f->fact));
+	e->finding = str_from(status_name(&patrol_facts, (int)f->fact));
 	if (f->w)
-		ev_str(cx, e, "worker", f->w->name);
-	ev_note(cx, e, "detail", f->detail);
-	ev_cstr(cx, e, "repair", repair);
-	ev_int(cx, e, "count", count);
+		e->worker = f->w->name;
+	e->detail = f->detail;
+	e->repair = str_from(repair);
+	e->count = count;
 }
 
 static void note_each(struct decide_ctx *cx, const struct finding *f)
@@ -137,14 +137,13 @@ bool upkeep_lost(struct decide_ctx *cx, const struct assignment *as, str detail)
 static void stop_run(struct decide_ctx *cx, const struct finding *f)
 {
 	str reason = STR("its worktree is gone");
-	struct event *e;
+	struct ev_assignment_moved *e = assignment_move(cx, f->as, AS_QUEUED, STAGE_STOP, reason);
 
-	assignment_move(cx, f->as, AS_QUEUED, STAGE_STOP, reason);
-	e = cx->out->p[cx->out->n - 1];
-	ev_flag(cx, e, "stopping", true);
-	ev_cstr(cx, e, "feedback",
-			"Your worktree, or its .git file, was removed while you worked in it. "
-			"What was kept of your work is restored. Do not change or remove .git.");
+	e->stopping = true;
+	MAYBE_SET(e, feedback,
+			STR("Your worktree, or its .git file, was removed while you worked in it. "
+			    "What was kept of your work is restored. Do not change or remove "
+			    ".git."));
 	node_to(cx, f->as->node, NODE_QUEUED, reason);
 }
 

@@ -60,14 +60,13 @@ static value *summary(struct arena *a, const struct plan_diff *d)
 static void emit_applied(struct decide_ctx *cx, str goal, const struct adoption *ad,
 		const char *source)
 {
-	struct event *e = emit(cx, EV_PLAN_APPLIED, (struct subject){ .goal = goal });
+	struct ev_plan_applied *e = emit_plan_applied(cx, (struct subject){ .goal = goal });
 
-	ev_int(cx, e, "version", ad->version);
-	ev_note(cx, e, "reason", ad->reason);
-	ev_cstr(cx, e, "source", source);
-	value_put(cx->arena, e->data, "summary",
-			value_copy(cx->arena, summary(cx->arena, &ad->diff)));
-	value_put(cx->arena, e->data, "plan", value_copy(cx->arena, ad->plan));
+	e->version = ad->version;
+	e->reason = ad->reason;
+	e->source = str_from(source);
+	e->summary = value_copy(cx->arena, summary(cx->arena, &ad->diff));
+	e->plan = value_copy(cx->arena, ad->plan);
 }
 
 void plan_emit_first(struct decide_ctx *cx, str goal, const value *plan, str reason,

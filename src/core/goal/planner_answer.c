@@ -12,19 +12,20 @@
 
 static void emit_generated(struct decide_ctx *cx, const struct effect *fx, const value *data)
 {
-	static const char *const texts[] = { "model_ref", "template_id", "template_hash" };
-	static const char *const others[] = { "inputs", "raw", "attempts", "tokens_in",
-		"tokens_out" };
-	struct event *e = emit(cx, EV_PLAN_GENERATED,
+	struct ev_plan_generated *e = emit_plan_generated(cx,
 			(struct subject){ .goal = fx->goal_id, .node = fx->node_id });
 
-	ev_str(cx, e, "purpose", fx->purpose);
-	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-		ev_str(cx, e, texts[i], value_str_at(data, texts[i]));
-	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		if (value_at(data, others[i]))
-			value_put(cx->arena, e->data, others[i],
-					value_copy(cx->arena, value_at(data, others[i])));
+	e->purpose = fx->purpose;
+	e->model_ref = value_str_at(data, "model_ref");
+	e->template_id = value_str_at(data, "template_id");
+	e->template_hash = value_str_at(data, "template_hash");
+	e->inputs = value_at(data, "inputs");
+	e->raw = value_str_at(data, "raw");
+	e->attempts = value_at(data, "attempts");
+	if (value_at(data, "tokens_in"))
+		MAYBE_SET(e, tokens_in, value_int_at(data, "tokens_in"));
+	if (value_at(data, "tokens_out"))
+		MAYBE_SET(e, tokens_out, value_int_at(data, "tokens_out"));
 }
 
 /* By the name with its provider, else by the model's own: "anthropic/NAME". */
@@ -46,18 +47,17 @@ static void planner_spent(struct decide_ctx *cx, const struct goal *g, const val
 	int64_t cost = planner_cost(cx, model, &u),
 		amounts[RESOURCE_COUNT] = { [RES_TOKENS] = u.input + u.output,
 			[RES_COST_MICROUSD] = MAX(cost, (int64_t)0) };
-	struct event *e;
+	struct ev_goal_spent *e;
 
 	if (amounts[RES_TOKENS] <= 0)
 		return;
 	e = emit_spent(cx, about_goal(g), "plan", amounts);
-	ev_cstr(cx, e, "agent", "planner");
-	if (model.n)
-		ev_str(cx, e, "model", model);
-	ev_int(cx, e, "tokens_input", u.input);
-	ev_int(cx, e, "tokens_output", u.output);
+	e->agent = STR("planner");
+	e->model = model;
+	e->tokens_input = u.input;
+	e->tokens_output = u.output;
 	if (cost != COST_UNKNOWN)
-		ev_cstr(cx, e, "cost_source", "prices");
+		e->cost_source = STR("prices");
 }
 
 /* The texts of a list, borrowed. */
@@ -82,8 +82,10 @@ enum plan_begun plan_begin(struct decide_ctx *cx, const struct event *created)
 	};
 
 	if (cx->policy->planner) {
-		ev_cstr(cx, effect_intend(cx, FX_PLAN, make_id(cx, "X_"), about_goal(&g)),
-				"purpose", "create");
+		struct ev_effect_intended *e = effect_intend(cx, FX_PLAN, make_id(cx, "X_"),
+				about_goal(&g));
+
+		MAYBE_SET(e, purpose, STR("create"));
 		return PLAN_ASKED_FOR;
 	}
 	if (!cx->policy->fallback)
@@ -192,16 +194,16 @@ static void diagnosed(struct decide_ctx *cx, const struct effect *fx, const stru
 {
 	const struct node *n = state_node(cx->state, fx->goal_id, fx->node_id);
 	const value *action;
-	struct event *e;
+	struct ev_episode_advised *e;
 
 	if (!o->ok || !n || !n->episode_open)
 		return;
 	action = advised(cx, n, value_at(o->data, "actions"));
 	if (!action)
 		return;
-	e = emit(cx, EV_EPISODE_ADVISED, about_node(n));
-	ev_int(cx, e, "episode", n->episode);
-	value_put(cx->arena, e->data, "action", value_copy(cx->arena, action));
+	e = emit_episode_advised(cx, about_node(n));
+	e->episode = n->episode;
+	e->action = value_copy(cx->arena, action);
 }
 
 void plan_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)

@@ -17,60 +17,53 @@
 
 /* How long the run took, as far as that is known. */
 static ov_time wall_time(const struct decide_ctx *cx, const struct run *r,
-		const struct assignment *as, const value *ended)
+		const struct assignment *as, const struct ev_run_ended *ended)
 {
 	ov_time from = r->started_at ? r->started_at : r->created_at, to = cx->now,
 		held = run_held_ms(r, cx->now);
 
 	/* Of a clock that stands while the machine sleeps. */
-	if (value_int_at(ended, "ran_ms") > 0)
-		return MIN(MAX(value_int_at(ended, "ran_ms") - (held - r->slept_ms), (ov_time)0),
-				MOST);
-	if (value_int_at(ended, "ended_at_ms"))
-		to = value_int_at(ended, "ended_at_ms");
-	else if (value_bool_at(ended, "lost"))
+	if (ended->ran_ms > 0)
+		return MIN(MAX(ended->ran_ms - (held - r->slept_ms), (ov_time)0), MOST);
+	if (ended->ended_at_ms)
+		to = ended->ended_at_ms;
+	else if (ended->lost)
 		to = as->last_activity_at; /* we may have been away for days since */
 	return MAX(to - from - held, (ov_time)0);
 }
 
-static int64_t figure(const value *ended, const char *key)
+static int64_t figure(int64_t said)
 {
-	return MIN(MAX(value_int_at(ended, key), (int64_t)0), MOST);
+	return MIN(MAX(said, (int64_t)0), MOST);
 }
-
-static const char *const token_kinds[] = { "tokens_input", "tokens_output", "tokens_cache_read",
-	"tokens_cache_write" };
 
 /* Where the agent gives only the kinds, their sum. */
-static int64_t tokens_of(const value *ended)
+static int64_t tokens_of(const struct ev_run_ended *ended)
 {
-	int64_t sum = 0;
-
-	if (value_at(ended, "tokens"))
-		return figure(ended, "tokens");
-	for (size_t i = 0; i < ARRAY_LEN(token_kinds); i++)
-		sum += figure(ended, token_kinds[i]);
-	return sum;
+	return ended->has_tokens ? figure(ended->tokens)
+				 : figure(ended->tokens_input) + figure(ended->tokens_output) +
+					figure(ended->tokens_cache_read) +
+					figure(ended->tokens_cache_write);
 }
 
-struct event *emit_spent(struct decide_ctx *cx, struct subject about, const char *on,
+struct ev_goal_spent *emit_spent(struct decide_ctx *cx, struct subject about, const char *on,
 		const int64_t amounts[RESOURCE_COUNT])
 {
-	struct event *e = emit(cx, EV_GOAL_SPENT, about);
+	struct ev_goal_spent *e = emit_goal_spent(cx, about);
 	value *v = value_object(cx->arena);
 
 	for (int i = 0; i < RESOURCE_COUNT; i++)
 		if (amounts[i])
 			value_put(cx->arena, v, status_name(&resources, i),
 					value_int(cx->arena, amounts[i]));
-	value_put(cx->arena, e->data, "amounts", v);
-	ev_cstr(cx, e, "on", on);
-	ev_int(cx, e, "day", usage_day(cx->now + cx->policy->utc_offset));
+	e->amounts = v;
+	e->on = str_from(on);
+	MAYBE_SET(e, day, usage_day(cx->now + cx->policy->utc_offset));
 	return e;
 }
 
 void run_spent(struct decide_ctx *cx, const struct run *r, const struct assignment *as,
-		const value *ended)
+		const struct ev_run_ended *ended)
 {
 	const int64_t spent[RESOURCE_COUNT] = {
 		/*
@@ -78,37 +71,33 @@ void run_spent(struct decide_ctx *cx, const struct run *r, const struct assignme
 		 * one whose session was gone.
 		 */
 		[RES_ITERATIONS] = !end_is_limit(cx->policy, as, ended) &&
-				!(r->resumed &&
-						str_is(value_str_at(ended, "trouble"),
-								"session_lost")),
+				!(r->resumed && str_is(ended->trouble, "session_lost")),
 		[RES_WALL_MS] = wall_time(cx, r, as, ended),
 		[RES_TOKENS] = tokens_of(ended),
-		[RES_COST_MICROUSD] = figure(ended, "cost_microusd"),
+		[RES_COST_MICROUSD] = figure(ended->cost_microusd),
 	};
-	struct event *e = emit_spent(cx,
+	struct ev_goal_spent *e = emit_spent(cx,
 			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id }, "run",
 			spent);
 
-	ev_str(cx, e, "agent", r->agent);
-	if (r->model.n)
-		ev_str(cx, e, "model", r->model);
-	for (size_t i = 0; i < ARRAY_LEN(token_kinds); i++)
-		if (figure(ended, token_kinds[i]))
-			ev_int(cx, e, token_kinds[i], figure(ended, token_kinds[i]));
-	if (value_str_at(ended, "cost_source").n)
-		ev_str(cx, e, "cost_source", value_str_at(ended, "cost_source"));
-	if (value_str_at(ended, "unknown").n)
-		ev_str(cx, e, "unknown", value_str_at(ended, "unknown"));
+	e->agent = r->agent;
+	e->model = r->model;
+	e->tokens_input = figure(ended->tokens_input);
+	e->tokens_output = figure(ended->tokens_output);
+	e->tokens_cache_read = figure(ended->tokens_cache_read);
+	e->tokens_cache_write = figure(ended->tokens_cache_write);
+	e->cost_source = ended->cost_source;
+	e->unknown = ended->unknown;
 }
 
 static void emit_level(struct decide_ctx *cx, const struct goal *g, const struct budget_verdict *v)
 {
-	struct event *e = emit(cx, EV_GOAL_BUDGET, about_goal(g));
+	struct ev_goal_budget *e = emit_goal_budget(cx, about_goal(g));
 
-	ev_cstr(cx, e, "level", status_name(&budget_levels, (int)v->level));
-	ev_cstr(cx, e, "resource", status_name(&resources, (int)v->resource));
-	ev_int(cx, e, "used", v->used);
-	ev_int(cx, e, "limit", v->limit);
+	e->level = str_from(status_name(&budget_levels, (int)v->level));
+	e->resource = str_from(status_name(&resources, (int)v->resource));
+	e->used = v->used;
+	e->limit = v->limit;
 }
 
 static int64_t twice_of(int64_t used, int64_t limit)
@@ -126,7 +115,7 @@ static bool spent_is_told(const struct decide_ctx *cx, const struct goal *g)
 	for (size_t i = 0; g->automatic && i < cx->out->n; i++) {
 		const struct event *e = cx->out->p[i];
 		const struct goal *about = e->kind == EV_ESCALATION_OPENED &&
-						str_is(value_str_at(e->data, "kind"), "budget")
+						str_is(as_escalation_opened(e)->kind, "budget")
 				? state_goal(cx->state, e->goal)
 				: NULL;
 
@@ -234,16 +223,15 @@ void tick_budget_stop(struct decide_ctx *cx, const struct decision *d)
 {
 	const struct assignment *as = d->assignment;
 	const struct node *n = d->node;
-	struct event *e;
+	struct ev_assignment_moved *e;
 
 	if (str_is(n->reported_status, "done") && n->reported_at >= as->run->created_at) {
 		run_finish(cx, as, d->why);
 		return;
 	}
-	assignment_move(cx, as, AS_QUEUED, STAGE_STOP, d->why);
-	e = cx->out->p[cx->out->n - 1];
-	ev_flag(cx, e, "stopping", true);
-	ev_note(cx, e, "feedback",
+	e = assignment_move(cx, as, AS_QUEUED, STAGE_STOP, d->why);
+	e->stopping = true;
+	MAYBE_SET(e, feedback,
 			STR("Your last run was stopped because the budget was used up. There is "
 			    "budget again: go on where you were."));
 	node_to(cx, n, NODE_QUEUED, d->why);

@@ -9,22 +9,23 @@
 static void detection_judge(struct decide_ctx *cx, const struct detection *d,
 		enum effectiveness verdict, str because, bool false_positive)
 {
-	struct event *e = emit(cx, EV_DETECTION_JUDGED,
+	struct ev_detection_judged *e = emit_detection_judged(cx,
 			(struct subject){ .goal = d->goal_id, .node = d->node_id });
 
-	ev_str(cx, e, "detection", d->id);
-	ev_cstr(cx, e, "effectiveness", status_name(&effectivenesses, (int)verdict));
-	ev_note(cx, e, "because", because);
-	ev_flag(cx, e, "false_positive", false_positive);
+	e->detection = d->id;
+	e->effectiveness = str_from(status_name(&effectivenesses, (int)verdict));
+	e->because = because;
+	e->false_positive = false_positive;
 }
 
 /* The verdict that the batch from `from` on has given; NULL: none. */
-static const struct event *judged_in(const struct decide_ctx *cx, size_t from, str detection)
+static const struct ev_detection_judged *judged_in(const struct decide_ctx *cx, size_t from,
+		str detection)
 {
 	for (size_t i = cx->out->n; i-- > from;)
 		if (cx->out->p[i]->kind == EV_DETECTION_JUDGED &&
-				str_eq(value_str_at(cx->out->p[i]->data, "detection"), detection))
-			return cx->out->p[i];
+				str_eq(as_detection_judged(cx->out->p[i])->detection, detection))
+			return as_detection_judged(cx->out->p[i]);
 	return NULL;
 }
 
@@ -106,7 +107,8 @@ static void settle(struct decide_ctx *cx, size_t from, const struct goal *g, con
 
 static bool is_to(const struct event *e, const char *status)
 {
-	return str_is(value_str_at(e->data, "to"), status);
+	return str_is(e->kind == EV_NODE_STATUS ? as_node_status(e)->to : as_goal_status(e)->to,
+			status);
 }
 
 void aftermath_settle(struct decide_ctx *cx, size_t from)
@@ -137,8 +139,8 @@ value *aftermath_lines(struct decide_ctx *cx, size_t from, const struct goal *g,
 
 	while (i-- > 0 && value_count(list) < HANDOFF_OVERSIGHT) {
 		const struct detection *d = g->detections.p[i];
-		const struct event *e = judged_in(cx, from, d->id);
-		str verdict = e ? value_str_at(e->data, "effectiveness")
+		const struct ev_detection_judged *e = judged_in(cx, from, d->id);
+		str verdict = e ? e->effectiveness
 				: str_from(status_name(&effectivenesses, (int)d->effectiveness));
 		str line;
 
@@ -150,7 +152,7 @@ value *aftermath_lines(struct decide_ctx *cx, size_t from, const struct goal *g,
 				status_name(&detectors, (int)d->type),
 				status_name(&severities, (int)d->severity), (long long)d->iteration,
 				status_name(&levels, (int)d->level),
-				STR_ARG(e ? value_str_at(e->data, "because") : d->judged_because));
+				STR_ARG(e ? e->because : d->judged_because));
 		value_push(cx->arena, list,
 				value_str(cx->arena, utf8_truncate(line, AFTERMATH_LINE)));
 	}

@@ -70,8 +70,7 @@ int64_t goal_abort(struct decide_ctx *cx, const struct goal *g, str reason)
 	value *ignored = NULL;
 
 	oversight_close(cx, g, NULL, ASK_PAUSED, ESC_DISMISSED, STR("the goal was aborted"));
-	goal_to(cx, g, GOAL_PAUSED, reason, false, &ignored);
-	ev_cstr(cx, cx->out->p[cx->out->n - 1], "health", "aborted");
+	goal_to(cx, g, GOAL_PAUSED, reason, false, &ignored)->health = STR("aborted");
 	return stopped;
 }
 
@@ -155,8 +154,8 @@ static void pause_goal(struct decide_ctx *cx, const struct intervention *x, stru
 
 	ret->goal_wide = true;
 	if (x->goal->status == GOAL_ACTIVE) {
-		goal_to(cx, x->goal, GOAL_PAUSED, full_reason(cx, x), false, &ignored);
-		ev_flag(cx, cx->out->p[cx->out->n - 1], "freezes", true);
+		goal_to(cx, x->goal, GOAL_PAUSED, full_reason(cx, x), false, &ignored)->freezes =
+				true;
 	}
 	ret->escalation = ask(cx, x, about_goal(x->goal), ASK_PAUSED, options);
 	ret->text = x->goal->status == GOAL_ACTIVE
@@ -222,19 +221,19 @@ static void (*const levels_do[LEVEL_COUNT])(struct decide_ctx *cx, const struct 
 void intervene(struct decide_ctx *cx, const struct intervention *x)
 {
 	struct done done = { 0 };
-	struct event *e;
+	struct ev_intervention_applied *e;
 
 	levels_do[x->level](cx, x, &done);
-	e = emit(cx, EV_INTERVENTION_APPLIED, x->about);
-	ev_str(cx, e, "detection", x->detection);
-	ev_cstr(cx, e, "level", status_name(&levels, (int)x->level));
-	ev_note(cx, e, "reason", x->reason);
-	ev_str(cx, e, "did", done.text);
+	e = emit_intervention_applied(cx, x->about);
+	e->detection = x->detection;
+	e->level = str_from(status_name(&levels, (int)x->level));
+	e->reason = x->reason;
+	e->did = done.text;
 	if (x->text.n)
-		ev_note(cx, e, "text", x->text);
-	ev_flag(cx, e, "goal_wide", done.goal_wide);
+		e->text = x->text;
+	e->goal_wide = done.goal_wide;
 	if (done.escalation)
-		ev_int(cx, e, "escalation", done.escalation);
+		e->escalation = done.escalation;
 	if (alarm_wanted(cx->policy, x->level))
 		alarm_raise(cx,
 				&(struct alarm){ .goal = x->goal,
@@ -252,15 +251,15 @@ int decide_run_frozen(struct decide_ctx *cx, const value *params, value **ret_re
 {
 	const struct run *r = state_run(cx->state, value_str_at(params, "run"));
 	bool frozen = value_bool_at(params, "frozen");
-	struct event *e;
+	struct ev_run_frozen *e;
 
 	(void)ret_result, (void)err;
 	/* It ended meanwhile, or it is known: both change nothing. */
 	if (!r || r->status == RUN_ENDED || r->frozen == frozen)
 		return 0;
-	e = emit(cx, EV_RUN_FROZEN,
+	e = emit_run_frozen(cx,
 			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
-	ev_flag(cx, e, "frozen", frozen);
-	ev_str(cx, e, "reason", frozen ? STR("its goal is paused") : STR("its goal goes on"));
+	e->frozen = frozen;
+	e->reason = frozen ? STR("its goal is paused") : STR("its goal goes on");
 	return 0;
 }

@@ -103,7 +103,7 @@ static bool is_answered(const struct decide_ctx *cx, const struct goal *g, str f
 			return true;
 	for (size_t i = 0; i < cx->out->n; i++) {
 		const value *d = cx->out->p[i]->kind == EV_DETECTION_MADE
-				? value_at(cx->out->p[i]->data, "detection")
+				? as_detection_made(cx->out->p[i])->detection
 				: NULL;
 
 		if (d && str_eq(value_str_at(d, "fingerprint"), fingerprint) &&
@@ -134,7 +134,7 @@ str detection_emit(struct decide_ctx *cx, struct subject about, const struct fou
 		.fingerprint = w->fingerprint,
 		.iteration = iteration,
 		.round = round };
-	struct event *e;
+	struct ev_detection_made *e;
 
 	d.recommendations.p = arena_array(cx->arena, str, w->recommendations_n + 1);
 	while (d.recommendations.n < w->recommendations_n) {
@@ -142,8 +142,8 @@ str detection_emit(struct decide_ctx *cx, struct subject about, const struct fou
 
 		d.recommendations.p[i] = str_from(w->recommendations[i]);
 	}
-	e = emit(cx, EV_DETECTION_MADE, about);
-	value_put(cx->arena, e->data, "detection", record_pack(cx->arena, &detection_record, &d));
+	e = emit_detection_made(cx, about);
+	e->detection = record_pack(cx->arena, &detection_record, &d);
 	return d.id;
 }
 
@@ -210,13 +210,12 @@ static enum severity worst_found(const struct review *x)
 
 static void record(struct decide_ctx *cx, const struct review *x)
 {
-	struct event *e = emit(cx, EV_ITERATION_RECORDED, about_run(x->r));
+	struct ev_iteration_recorded *e = emit_iteration_recorded(cx, about_run(x->r));
 	enum severity alarm = worst_found(x);
 
-	value_put(cx->arena, e->data, "iteration",
-			record_pack(cx->arena, &iteration_record, &x->now));
+	e->iteration = record_pack(cx->arena, &iteration_record, &x->now);
 	if (alarm != SEVERITY_NONE)
-		ev_cstr(cx, e, "alarm", status_name(&severities, (int)alarm));
+		e->alarm = str_from(status_name(&severities, (int)alarm));
 }
 
 static void review_loop(struct review *x)
@@ -258,9 +257,9 @@ void tick_review(struct decide_ctx *cx, const struct decision *d)
 
 void tick_health(struct decide_ctx *cx, const struct decision *d)
 {
-	struct event *e = emit(cx, EV_GOAL_HEALTH, about_goal(d->goal));
+	struct ev_goal_health *e = emit_goal_health(cx, about_goal(d->goal));
 
-	ev_cstr(cx, e, "from", status_name(&goal_healths, (int)d->goal->health));
-	ev_cstr(cx, e, "to", status_name(&goal_healths, (int)goal_health_due(d->goal)));
-	ev_str(cx, e, "reason", d->why);
+	e->from = str_from(status_name(&goal_healths, (int)d->goal->health));
+	e->to = str_from(status_name(&goal_healths, (int)goal_health_due(d->goal)));
+	e->reason = d->why;
 }

@@ -57,13 +57,13 @@ void tick_agent_failing(struct decide_ctx *cx, const struct decision *d)
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
 	ov_time since = failing_since(cx->state, d->agent);
-	struct event *e = emit(cx, EV_AGENT_LIMITED, (struct subject){ 0 });
+	struct ev_agent_limited *e = emit_agent_limited(cx, (struct subject){ 0 });
 	int64_t entry;
 
-	ev_str(cx, e, "agent", d->agent);
-	ev_cstr(cx, e, "kind", status_name(&block_kinds, BLOCK_FAILING));
-	ev_note(cx, e, "detail", d->why);
-	ev_int(cx, e, "times", 1);
+	e->agent = d->agent;
+	e->kind = str_from(status_name(&block_kinds, BLOCK_FAILING));
+	e->detail = d->why;
+	e->times = 1;
 	buf_addf(&b,
 			"agent " STR_FMT " is out of service: " STR_FMT
 			". It is given no more work. `overseer agent test " STR_FMT

@@ -18,12 +18,13 @@
 #include "core/text/last_lines.h"
 #include "core/work/work.h"
 
-bool end_is_limit(const struct policy *p, const struct assignment *as, const value *ended)
+bool end_is_limit(const struct policy *p, const struct assignment *as,
+		const struct ev_run_ended *ended)
 {
-	if (value_str_at(ended, "limit").n)
+	if (ended->limit.n)
 		return true;
-	return !value_bool_at(ended, "lost") && !value_int_at(ended, "signal") &&
-			limit_by_exit(p, as->agent, value_int_at(ended, "exit_code")) != BLOCK_NONE;
+	return !ended->lost && !ended->signal &&
+			limit_by_exit(p, as->agent, ended->exit_code) != BLOCK_NONE;
 }
 
 /* What the end of a run says of its agent. */
@@ -47,32 +48,32 @@ static str own_words(const struct run *r)
 
 static void emit_limited(struct decide_ctx *cx, const struct assignment *as, const struct limit *l)
 {
-	struct event *e = emit(cx, EV_AGENT_LIMITED, about_assignment(as));
+	struct ev_agent_limited *e = emit_agent_limited(cx, about_assignment(as));
 	enum fact_sign known_by = as->run->known_by;
 	str words = own_words(as->run);
 
 	if (known_by == SIGN_NONE)
 		known_by = as->run->limit != BLOCK_NONE ? SIGN_STREAM : SIGN_EXIT;
-	ev_str(cx, e, "agent", as->agent);
-	ev_cstr(cx, e, "kind", status_name(&block_kinds, (int)l->kind));
-	ev_note(cx, e, "detail", l->why);
-	ev_int(cx, e, "times", l->times);
+	e->agent = as->agent;
+	e->kind = str_from(status_name(&block_kinds, (int)l->kind));
+	e->detail = l->why;
+	e->times = l->times;
 	if (l->resets_at)
-		ev_int(cx, e, "resets_at_ms", l->resets_at);
-	ev_flag(cx, e, "guessed", l->guessed);
-	ev_cstr(cx, e, "known_by", status_name(&fact_signs, (int)known_by));
+		e->resets_at_ms = l->resets_at;
+	e->guessed = l->guessed;
+	e->known_by = str_from(status_name(&fact_signs, (int)known_by));
 	if (known_by == SIGN_EXIT)
-		ev_int(cx, e, "exit_code", as->run->exit_code);
+		e->exit_code = as->run->exit_code;
 	if (words.n)
-		ev_note(cx, e, "words", words);
+		e->words = words;
 	if (l->far_until) {
-		ev_int(cx, e, "far_until_ms", l->far_until);
-		ev_str(cx, e, "far_by", l->far_by);
-		ev_str(cx, e, "far_by_too", l->far_by_too);
+		e->far_until_ms = l->far_until;
+		e->far_by = l->far_by;
+		e->far_by_too = l->far_by_too;
 	}
 	if (l->probe_at) {
-		ev_int(cx, e, "probe_at_ms", l->probe_at);
-		ev_int(cx, e, "probe_every_ms", cx->policy->limit_wait_max);
+		e->probe_at_ms = l->probe_at;
+		e->probe_every_ms = cx->policy->limit_wait_max;
 	}
 }
 

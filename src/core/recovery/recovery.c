@@ -22,15 +22,15 @@
 static void episode_open(struct decide_ctx *cx, const struct assignment *as, str reason,
 		const value *evidence)
 {
-	struct event *e;
+	struct ev_episode_opened *e;
 
 	if (as->node->episode_open)
 		return;
-	e = emit(cx, EV_EPISODE_OPENED, about_assignment(as));
-	ev_int(cx, e, "episode", as->node->episode + 1);
-	ev_note(cx, e, "reason", reason);
+	e = emit_episode_opened(cx, about_assignment(as));
+	e->episode = as->node->episode + 1;
+	e->reason = reason;
 	if (evidence)
-		value_put(cx->arena, e->data, "evidence", value_copy(cx->arena, evidence));
+		e->evidence = texts_from(cx->arena, value_copy(cx->arena, evidence));
 }
 
 bool ladder_is_over(const struct node *n)
@@ -49,11 +49,11 @@ void ladder_begin(struct decide_ctx *cx, const struct assignment *as, str reason
 static void emit_activity(struct decide_ctx *cx, const struct assignment *as, ov_time at,
 		enum life_sign sign, ov_time due_at)
 {
-	struct event *e = emit(cx, EV_ASSIGNMENT_ACTIVITY, about_assignment(as));
+	struct ev_assignment_activity *e = emit_assignment_activity(cx, about_assignment(as));
 
-	ev_int(cx, e, "at_ms", at);
-	ev_cstr(cx, e, "sign", status_name(&life_signs, (int)sign));
-	ev_int(cx, e, "due_at_ms", due_at);
+	e->at_ms = at;
+	e->sign = str_from(status_name(&life_signs, (int)sign));
+	e->due_at_ms = due_at;
 }
 
 /* Something moves; whether the work goes forward with it decides about the episode. */
@@ -87,22 +87,20 @@ static void tick_stall(struct decide_ctx *cx, const struct decision *d)
 	episode_open(cx, d->assignment, d->why, d->evidence);
 }
 
-static struct event *emit_rung(struct decide_ctx *cx, const struct decision *d)
+static struct ev_episode_rung *emit_rung(struct decide_ctx *cx, const struct decision *d)
 {
 	const struct node *n = d->node;
-	struct event *e = emit(cx, EV_EPISODE_RUNG, about_assignment(d->assignment));
+	struct ev_episode_rung *e = emit_episode_rung(cx, about_assignment(d->assignment));
 
-	ev_int(cx, e, "episode", n->episode);
-	ev_cstr(cx, e, "rung", status_name(&rungs, (int)d->rung));
+	e->episode = n->episode;
+	e->rung = str_from(status_name(&rungs, (int)d->rung));
 	/* What cannot help now will not help later in this episode: its whole cap is used up. */
-	ev_int(cx, e, "count",
-			d->skip && d->rung == RUNG_NUDGE ? MAX(cx->policy->max_nudges, (int64_t)1)
-							 : n->rungs[d->rung] + 1);
-	ev_flag(cx, e, "skipped", d->skip);
-	ev_note(cx, e, "reason", d->why);
+	e->count = d->skip && d->rung == RUNG_NUDGE ? MAX(cx->policy->max_nudges, (int64_t)1)
+						    : n->rungs[d->rung] + 1;
+	e->skipped = d->skip;
+	e->reason = d->why;
 	if (!d->skip)
-		ev_int(cx, e, "backoff_until_ms",
-				cx->now + recovery_backoff(cx->policy, n->recoveries + 1));
+		e->backoff_until_ms = cx->now + recovery_backoff(cx->policy, n->recoveries + 1);
 	return e;
 }
 
@@ -126,7 +124,7 @@ static void rung_nudge(struct decide_ctx *cx, const struct decision *d)
 
 	if (!resume)
 		dispatch_send(cx, d->assignment, "nudge", text, STR(""));
-	ev_str(cx, emit_rung(cx, d), "instruction_hash", sha256_hex(cx->arena, text));
+	emit_rung(cx, d)->instruction_hash = sha256_hex(cx->arena, text);
 	if (resume)
 		session_interrupt(cx, d->assignment, "nudge",
 				prompt_interrupted(cx->arena, "nothing was heard of you", text),
@@ -138,19 +136,19 @@ static void rung_resend(struct decide_ctx *cx, const struct decision *d)
 {
 	const struct dispatch *last = dispatch_in_doubt(d->assignment);
 
-	ev_str(cx, emit_rung(cx, d), "instruction_hash", last->instruction_hash);
+	emit_rung(cx, d)->instruction_hash = last->instruction_hash;
 	dispatch_settle(cx, last->id, RESULT_PENDING, STR("sent again: its delivery is in doubt"));
-	ev_str(cx, effect_intend(cx, FX_SEND, make_id(cx, "X_"), about_assignment(d->assignment)),
-			"dispatch", last->id);
+	effect_intend(cx, FX_SEND, make_id(cx, "X_"), about_assignment(d->assignment))->dispatch =
+			last->id;
 }
 
 static void rung_replan(struct decide_ctx *cx, const struct decision *d)
 {
-	struct event *e;
+	struct ev_effect_intended *e;
 
 	emit_rung(cx, d);
 	e = effect_intend(cx, FX_PLAN, make_id(cx, "X_"), about_node(d->node));
-	ev_cstr(cx, e, "purpose", "split");
+	MAYBE_SET(e, purpose, STR("split"));
 }
 
 /* Another configured agent that may take over from this one; empty when it stays where it is. */
@@ -169,12 +167,12 @@ static str other_agent(const struct decide_ctx *cx, str from)
 /* Gives the node to another session: what there is is kept and handed over. agent may be empty. */
 static void node_reassign(struct decide_ctx *cx, const struct assignment *as, str agent, str reason)
 {
-	struct event *e;
+	struct ev_node_wanted *e;
 
 	if (agent.n) {
-		e = emit(cx, EV_NODE_WANTED, about_node(as->node));
-		ev_str(cx, e, "agent", agent);
-		ev_note(cx, e, "reason", reason);
+		e = emit_node_wanted(cx, about_node(as->node));
+		e->agent = agent;
+		e->reason = reason;
 	}
 	assignment_wind_down(cx, as, AS_CANCELLED, reason);
 	node_to(cx, as->node, NODE_QUEUED, reason);
@@ -261,17 +259,19 @@ static void tick_rung(struct decide_ctx *cx, const struct decision *d)
 
 static void tick_diagnose(struct decide_ctx *cx, const struct decision *d)
 {
-	struct event *e = effect_intend(cx, FX_PLAN, make_id(cx, "X_"), about_node(d->node));
+	struct ev_effect_intended *e = effect_intend(cx, FX_PLAN, make_id(cx, "X_"),
+			about_node(d->node));
 
-	ev_cstr(cx, e, "purpose", "diagnose");
-	ev_str(cx, e, "evidence_hash", d->diagnosis);
+	MAYBE_SET(e, purpose, STR("diagnose"));
+	e->evidence_hash = d->diagnosis;
 }
 
 void run_finish(struct decide_ctx *cx, const struct assignment *as, str reason)
 {
-	assignment_move(cx, as, as->status == AS_STALLED ? AS_ACTIVE : as->status, STAGE_STOP,
-			reason);
-	ev_flag(cx, cx->out->p[cx->out->n - 1], "stopping", true);
+	struct ev_assignment_moved *e = assignment_move(cx, as,
+			as->status == AS_STALLED ? AS_ACTIVE : as->status, STAGE_STOP, reason);
+
+	e->stopping = true;
 }
 
 static void tick_finish(struct decide_ctx *cx, const struct decision *d)
@@ -300,10 +300,10 @@ static void tick_ask(struct decide_ctx *cx, const struct decision *d)
 static void tick_outage(struct decide_ctx *cx, const struct decision *d)
 {
 	static const char *const options[] = { "hang", NULL };
-	struct event *e = emit(cx, EV_OUTAGE_SUSPECTED, (struct subject){ 0 });
+	struct ev_outage_suspected *e = emit_outage_suspected(cx, (struct subject){ 0 });
 
-	ev_int(cx, e, "silent", (int64_t)d->silent);
-	ev_int(cx, e, "live", (int64_t)d->live);
+	e->silent = (int64_t)d->silent;
+	e->live = (int64_t)d->live;
 	escalate_about(cx, (struct subject){ 0 },
 			&(struct escalation_spec){ .kind = "outage",
 					.question = arena_printf(cx->arena,
@@ -316,13 +316,13 @@ static void tick_outage(struct decide_ctx *cx, const struct decision *d)
 
 void outage_denied(struct decide_ctx *cx)
 {
-	struct event *e;
+	struct ev_outage_over *e;
 
 	if (!cx->state->outage_since)
 		return;
-	e = emit(cx, EV_OUTAGE_OVER, (struct subject){ 0 });
-	ev_cstr(cx, e, "reason", "a person says that they really hang");
-	ev_int(cx, e, "ignore_until_ms", cx->now + cx->policy->idle_after);
+	e = emit_outage_over(cx, (struct subject){ 0 });
+	e->reason = str_from("a person says that they really hang");
+	e->ignore_until_ms = cx->now + cx->policy->idle_after;
 }
 
 static void close_outage(struct decide_ctx *cx, str answer)
@@ -337,7 +337,7 @@ static void close_outage(struct decide_ctx *cx, str answer)
 
 static void tick_outage_over(struct decide_ctx *cx, const struct decision *d)
 {
-	ev_note(cx, emit(cx, EV_OUTAGE_OVER, (struct subject){ 0 }), "reason", d->why);
+	emit_outage_over(cx, (struct subject){ 0 })->reason = d->why;
 	close_outage(cx, d->why);
 }
 
@@ -365,15 +365,15 @@ static void tick_yield(struct decide_ctx *cx, const struct decision *d)
 static void tick_remind(struct decide_ctx *cx, const struct decision *d)
 {
 	const struct escalation *x = d->escalation;
-	struct event *e;
+	struct ev_escalation_reminded *e;
 
 	/* The same tick saw that nobody is needed any more. */
 	if (escalation_is_closing(cx, x->number))
 		return;
-	e = emit(cx, EV_ESCALATION_REMINDED,
+	e = emit_escalation_reminded(cx,
 			(struct subject){ .goal = x->goal_id, .node = x->node_id });
-	ev_int(cx, e, "escalation", x->number);
-	ev_int(cx, e, "count", x->reminders + 1);
+	e->escalation = x->number;
+	e->count = x->reminders + 1;
 	alarm_again(cx, x);
 }
 

@@ -13,7 +13,8 @@ void ladder_begin(struct decide_ctx *cx, const struct assignment *as, str reason
 /* The run ended because the agent is out of quota or logged out; false when it did not. */
 bool run_was_limited(struct decide_ctx *cx, const struct assignment *as);
 /* The same of a run that is just ending, from the data of its run.ended. */
-bool end_is_limit(const struct policy *p, const struct assignment *as, const value *ended);
+bool end_is_limit(const struct policy *p, const struct assignment *as,
+		const struct ev_run_ended *ended);
 /* A person says that the agent that this asked about is logged in: what waited for it goes on. */
 void login_answered(struct decide_ctx *cx, const struct escalation *x);
 /* A person does not believe a limit that lasts long: the agent is used again. */

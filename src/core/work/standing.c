@@ -25,14 +25,15 @@ static const struct standing_kind *find_kind(const char *kind)
 	return NULL;
 }
 
-static struct event *add_node(struct decide_ctx *cx, str goal, str node, enum node_tier tier,
-		value *definition, str reason)
+static struct ev_node_added *add_node(struct decide_ctx *cx, str goal, str node,
+		enum node_tier tier, value *definition, str reason)
 {
-	struct event *e = emit(cx, EV_NODE_ADDED, (struct subject){ .goal = goal, .node = node });
+	struct ev_node_added *e = emit_node_added(cx,
+			(struct subject){ .goal = goal, .node = node });
 
-	ev_cstr(cx, e, "tier", status_name(&node_tiers, (int)tier));
-	value_put(cx->arena, e->data, "definition", definition);
-	ev_note(cx, e, "reason", reason);
+	e->tier = str_from(status_name(&node_tiers, (int)tier));
+	e->definition = definition;
+	e->reason = reason;
 	return e;
 }
 
@@ -98,14 +99,12 @@ str standing_add(struct decide_ctx *cx, const char *kind, const struct standing_
 	/* The phase is one of its nodes, so the first task is the first. */
 	str node = arena_printf(cx->arena, "t%zu", g ? g->nodes.n : 1);
 	str goal = g ? g->id : begin_goal(cx, kind, task->reason);
-	struct event *e;
+	struct ev_node_added *e;
 
 	assert(utf8_valid(task->text) && task->text.n <= LIMIT_TEXT);
 	e = add_node(cx, goal, node, TIER_TASK, definition(cx, task), task->reason);
-	ev_cstr(cx, e, "parent", TASKS);
-	if (task->worker.n)
-		ev_str(cx, e, "worker", task->worker);
-	if (task->claim.n)
-		ev_str(cx, e, "claim", task->claim);
+	e->parent = STR(TASKS);
+	e->worker = task->worker;
+	e->claim = task->claim;
 	return arena_printf(cx->arena, STR_FMT "/" STR_FMT, STR_ARG(goal), STR_ARG(node));
 }

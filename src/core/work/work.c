@@ -82,15 +82,12 @@ int work_check(struct decide_ctx *cx, const char *verb, const struct node *n, st
 	return OV_ESTATE;
 }
 
-static struct event *emit_node_status(struct decide_ctx *cx, const struct node *n,
+static struct ev_node_status *told_status(struct decide_ctx *cx, const struct node *n,
 		enum node_status to, str reason, bool override_given)
 {
-	struct event *e = emit(cx, EV_NODE_STATUS, about_node(n));
+	struct ev_node_status *e = node_moves(cx, n, to, reason);
 
-	ev_cstr(cx, e, "from", status_name(&node_statuses, (int)n->status));
-	ev_cstr(cx, e, "to", status_name(&node_statuses, (int)to));
-	ev_note(cx, e, "reason", reason);
-	ev_flag(cx, e, "override", override_given);
+	e->override = override_given;
 	return e;
 }
 
@@ -107,7 +104,7 @@ void work_settled(struct decide_ctx *cx, const struct node *n, str reason)
 
 void work_done(struct decide_ctx *cx, const struct node *n, str reason)
 {
-	emit_node_status(cx, n, NODE_DONE, reason, true);
+	told_status(cx, n, NODE_DONE, reason, true);
 	if (n->assignment)
 		assignment_wind_down(cx, n->assignment, AS_DONE,
 				STR("a person declared the node done"));
@@ -116,7 +113,7 @@ void work_done(struct decide_ctx *cx, const struct node *n, str reason)
 
 void work_cancel(struct decide_ctx *cx, const struct node *n, str reason)
 {
-	emit_node_status(cx, n, NODE_CANCELLED, reason, false);
+	told_status(cx, n, NODE_CANCELLED, reason, false);
 	if (n->assignment)
 		assignment_wind_down(cx, n->assignment, AS_CANCELLED,
 				STR("the node was cancelled"));
@@ -127,10 +124,10 @@ void work_cancel(struct decide_ctx *cx, const struct node *n, str reason)
  * Blocked no more: one that kept its worker continues there. Of any other what was begun is kept, and
  * a new assignment starts afresh.
  */
-struct event *work_unblock(struct decide_ctx *cx, const struct node *n, str reason)
+struct ev_node_status *work_unblock(struct decide_ctx *cx, const struct node *n, str reason)
 {
 	bool resumed = assignment_resume(cx, n, reason);
-	struct event *e;
+	struct ev_node_status *e;
 
 	/* Whoever lets it go on says that its agent can work again; a quota comes back by itself. */
 	if (lane_rules[n->block].person && n->assignment)
@@ -275,7 +272,7 @@ int decide_work_update(struct decide_ctx *cx, const value *params, value **ret_r
 	if (kinds[k].to == NODE_DONE)
 		work_done(cx, w.n, w.reason);
 	else if (kinds[k].to == NODE_QUEUED)
-		ev_flag(cx, work_unblock(cx, w.n, w.reason), "words", true);
+		work_unblock(cx, w.n, w.reason)->words = true;
 	*ret_result = work_result(cx, w.n, kinds[k].to);
 	return 0;
 }
@@ -310,7 +307,7 @@ int decide_work_reopen(struct decide_ctx *cx, const value *params, value **ret_r
 		return status_check(&goal_statuses, g->id, (int)g->status, GOAL_ACTIVE, true, err);
 	if (g->status == GOAL_COMPLETED)
 		goal_to(cx, g, GOAL_ACTIVE, w.reason, true, ret_result);
-	ev_flag(cx, emit_node_status(cx, w.n, NODE_QUEUED, w.reason, true), "words", true);
+	told_status(cx, w.n, NODE_QUEUED, w.reason, true)->words = true;
 	/* What was found in it before was of work that is over. */
 	if (w.n->iterations_n > w.n->round_from)
 		oversight_renew(cx, g, w.n, w.reason);
@@ -353,7 +350,7 @@ int decide_work_reassign(struct decide_ctx *cx, const value *params, value **ret
 {
 	str agent = value_str_at(params, "agent");
 	enum node_status to;
-	struct event *e;
+	struct ev_node_wanted *e;
 	struct work w;
 	int r = work_read(cx, params, "reassign", true, &w, err);
 
@@ -367,9 +364,9 @@ int decide_work_reassign(struct decide_ctx *cx, const value *params, value **ret
 	if (to != NODE_TODO)
 		to = node_is_ready(cx->state, w.n) || to == NODE_IN_PROGRESS ? NODE_QUEUED
 									     : NODE_TODO;
-	e = emit(cx, EV_NODE_WANTED, about_node(w.n));
-	ev_str(cx, e, "agent", agent);
-	ev_note(cx, e, "reason", w.reason);
+	e = emit_node_wanted(cx, about_node(w.n));
+	e->agent = agent;
+	e->reason = w.reason;
 	node_to(cx, w.n, to, w.reason);
 	if (w.n->assignment)
 		assignment_wind_down(cx, w.n->assignment, AS_CANCELLED, w.reason);

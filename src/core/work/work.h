@@ -4,8 +4,6 @@
  * to a node. What else follows from it, where it comes from an answer, is the caller's.
  */
 #include "core/decide/emit.h"
-/* The tool scope as a member of an event; left out when nothing is narrowed. */
-void ev_scope(struct decide_ctx *cx, struct event *e, const struct tool_scope *s);
 /* The tools that it may use cannot be had: nobody begins (as: goes on), and a person is asked. */
 void scope_refused(struct decide_ctx *cx, const struct node *n, const struct assignment *as,
 		const struct ov_err *err);
@@ -13,7 +11,7 @@ void scope_refused(struct decide_ctx *cx, const struct node *n, const struct ass
 void work_done(struct decide_ctx *cx, const struct node *n, str reason);
 void work_cancel(struct decide_ctx *cx, const struct node *n, str reason);
 /* The event, for what else is to be said in it. */
-struct event *work_unblock(struct decide_ctx *cx, const struct node *n, str reason);
+struct ev_node_status *work_unblock(struct decide_ctx *cx, const struct node *n, str reason);
 void work_block(struct decide_ctx *cx, const struct node *n, enum block_kind kind, str reason,
 		str unblock_when);
 /* Stops the live run so that a new one follows; what a person says about it is told to that one. */

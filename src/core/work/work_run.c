@@ -42,12 +42,11 @@ static int live_check(const struct node *n, struct ov_err *err)
 /* Once more, on purpose: this run is stopped, its work kept; the same assignment gets a new one. */
 void work_rerun(struct decide_ctx *cx, const struct node *n, str reason)
 {
-	struct event *e;
+	struct ev_assignment_moved *e = assignment_move(cx, n->assignment, AS_QUEUED, STAGE_STOP,
+			reason);
 
-	assignment_move(cx, n->assignment, AS_QUEUED, STAGE_STOP, reason);
-	e = cx->out->p[cx->out->n - 1];
-	ev_flag(cx, e, "stopping", true);
-	ev_note(cx, e, "feedback",
+	e->stopping = true;
+	MAYBE_SET(e, feedback,
 			arena_printf(cx->arena, "A person ended your last run: " STR_FMT,
 					STR_ARG(reason)));
 	node_to(cx, n, NODE_QUEUED, reason);

@@ -9,14 +9,6 @@
 #include "core/policy/scope.h"
 #include "core/work/work.h"
 
-void ev_scope(struct decide_ctx *cx, struct event *e, const struct tool_scope *s)
-{
-	value *v = scope_value(cx->arena, s);
-
-	if (v)
-		value_put(cx->arena, e->data, "tools", v);
-}
-
 void scope_refused(struct decide_ctx *cx, const struct node *n, const struct assignment *as,
 		const struct ov_err *err)
 {
@@ -124,7 +116,7 @@ int decide_work_scope(struct decide_ctx *cx, const value *params, value **ret_re
 {
 	struct tool_scope asked, before, after, whole;
 	const struct policy_agent *agent = NULL;
-	struct event *e;
+	struct ev_node_scoped *e;
 	struct work w;
 	int r = work_read(cx, params, "scope", true, &w, err);
 
@@ -138,9 +130,9 @@ int decide_work_scope(struct decide_ctx *cx, const value *params, value **ret_re
 		r = add_up(cx, agent->format, w.n, &asked, &whole, err);
 	if (r < 0)
 		return r;
-	e = emit(cx, EV_NODE_SCOPED, about_node(w.n));
-	ev_scope(cx, e, &whole);
-	ev_note(cx, e, "reason", w.reason);
+	e = emit_node_scoped(cx, about_node(w.n));
+	e->tools = scope_value(cx->arena, &whole);
+	e->reason = w.reason;
 	*ret_result = work_result(cx, w.n, w.n->status);
 	value_put(cx->arena, *ret_result, "agent", value_str(cx->arena, agent->name));
 	value_put(cx->arena, *ret_result, "tools", tool_scope_value(cx->arena, &after));

@@ -60,14 +60,11 @@ static bool same_files(const struct conflict *c, const value *files)
 	return true;
 }
 
-static struct event *emit_conflict(struct decide_ctx *cx, enum event_kind kind, str a, str b)
+static struct subject about_first(const struct decide_ctx *cx, str a)
 {
 	const struct assignment *as = state_assignment(cx->state, a);
-	struct event *e = emit(cx, kind, as ? about_assignment(as) : (struct subject){ 0 });
 
-	ev_str(cx, e, "a", a);
-	ev_str(cx, e, "b", b);
-	return e;
+	return as ? about_assignment(as) : (struct subject){ 0 };
 }
 
 /* The same words were said to it before: it knows. */
@@ -110,12 +107,14 @@ static void predicted(struct decide_ctx *cx, const struct sight *x)
 	value *files = some_files(cx, x->files);
 	const struct conflict *known = state_conflict(cx->state, x->a, x->b);
 	struct conflict c = { .a = x->a, .b = x->b };
-	struct event *e;
+	struct ev_conflict_predicted *e;
 
 	if (known && same_files(known, files))
 		return;
-	e = emit_conflict(cx, EV_CONFLICT_PREDICTED, x->a, x->b);
-	value_put(cx->arena, e->data, "files", files);
+	e = emit_conflict_predicted(cx, about_first(cx, x->a));
+	e->a = x->a;
+	e->b = x->b;
+	MAYBE_SET(e, files, texts_from(cx->arena, files));
 	if (known)
 		return;
 	c.files.n = value_count(files);
@@ -132,8 +131,8 @@ static bool is_cleared(const struct decide_ctx *cx, const struct conflict *c)
 	for (size_t i = 0; i < cx->out->n; i++) {
 		const struct event *e = cx->out->p[i];
 
-		if (e->kind == EV_CONFLICT_CLEARED && str_eq(value_str_at(e->data, "a"), c->a) &&
-				str_eq(value_str_at(e->data, "b"), c->b))
+		if (e->kind == EV_CONFLICT_CLEARED && str_eq(as_conflict_cleared(e)->a, c->a) &&
+				str_eq(as_conflict_cleared(e)->b, c->b))
 			return true;
 	}
 	return false;
@@ -141,9 +140,14 @@ static bool is_cleared(const struct decide_ctx *cx, const struct conflict *c)
 
 static void clear(struct decide_ctx *cx, const struct conflict *c, const char *reason)
 {
+	struct ev_conflict_cleared *e;
+
 	if (is_cleared(cx, c))
 		return;
-	ev_cstr(cx, emit_conflict(cx, EV_CONFLICT_CLEARED, c->a, c->b), "reason", reason);
+	e = emit_conflict_cleared(cx, about_first(cx, c->a));
+	e->a = c->a;
+	e->b = c->b;
+	e->reason = str_from(reason);
 }
 
 int decide_conflict_report(struct decide_ctx *cx, const value *params, value **ret_result,

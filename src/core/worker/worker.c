@@ -191,20 +191,20 @@ int decide_worker_add(struct decide_ctx *cx, const value *params, value **ret_re
 		struct ov_err *err)
 {
 	str name = value_str_at(params, "worker"), agent = value_str_at(params, "agent");
-	struct event *e;
+	struct ev_worker_created *e;
 	int r = name_check(cx, name, err);
 
 	if (r == 0 && agent.n)
 		r = agent_check(cx, agent, err);
 	if (r < 0)
 		return r;
-	e = emit(cx, EV_WORKER_CREATED, (struct subject){ 0 });
-	ev_str(cx, e, "worker", name);
-	ev_str(cx, e, "path", arena_printf(cx->arena, "worktrees/" STR_FMT, STR_ARG(name)));
-	ev_cstr(cx, e, "kind", status_name(&worker_kinds, WORKER_MANUAL));
-	ev_flag(cx, e, "excluded", value_bool_at(params, "excluded"));
+	e = emit_worker_created(cx, (struct subject){ 0 });
+	e->worker = name;
+	e->path = arena_printf(cx->arena, "worktrees/" STR_FMT, STR_ARG(name));
+	e->kind = str_from(status_name(&worker_kinds, WORKER_MANUAL));
+	e->excluded = value_bool_at(params, "excluded");
 	if (agent.n)
-		ev_str(cx, e, "agent", agent);
+		e->agent = agent;
 	*ret_result = worker_result(cx, &(struct worker){ .name = name }, WORKER_IDLE);
 	return 0;
 }

@@ -12,7 +12,7 @@ int worker_read(struct decide_ctx *cx, const value *params, const char *verb, st
 int worker_find(struct decide_ctx *cx, str name, struct worker **ret, struct ov_err *err);
 value *worker_result(struct decide_ctx *cx, const struct worker *w, enum worker_status status);
 /* The intent to do this to a worker; the event is returned for further members. */
-struct event *worker_intend(struct decide_ctx *cx, const struct worker *w, str purpose,
+struct ev_effect_intended *worker_intend(struct decide_ctx *cx, const struct worker *w, str purpose,
 		struct subject about);
 /* The rebase that a person wanted has ended. */
 void worker_rebased(struct decide_ctx *cx, const struct worker *w, const struct effect *fx,

@@ -96,10 +96,10 @@ int decide_worker_reject(struct decide_ctx *cx, const value *params, value **ret
 	return 0;
 }
 
-static void put_effect(struct decide_ctx *cx, value *result, const struct event *intended)
+static void put_effect(struct decide_ctx *cx, value *result,
+		const struct ev_effect_intended *intended)
 {
-	value_put(cx->arena, result, "effect",
-			value_str(cx->arena, value_str_at(intended->data, "effect")));
+	value_put(cx->arena, result, "effect", value_str(cx->arena, intended->effect));
 }
 
 /* What waits for its turn waits for nothing else any more; what waits for a person is rebased now. */
@@ -143,9 +143,11 @@ void worker_rebased(struct decide_ctx *cx, const struct worker *w, const struct 
 		return;
 	}
 	if (o->ok) {
-		assignment_move(cx, o->as, o->as->status, STAGE_REVIEW,
+		struct ev_assignment_moved *e = assignment_move(cx, o->as, o->as->status,
+				STAGE_REVIEW,
 				STR("waits for your review: rebased onto the target branch"));
-		ev_str(cx, cx->out->p[cx->out->n - 1], "base", value_str_at(o->data, "base"));
+
+		MAYBE_SET(e, base, value_str_at(o->data, "base"));
 	}
 	worker_to(cx, w, WORKER_NEEDS_REVIEW,
 			o->ok ? STR("rebased; it waits for a person")
@@ -159,7 +161,7 @@ int decide_worker_pick(struct decide_ctx *cx, const value *params, value **ret_r
 {
 	str reason = str_trim(value_str_at(params, "reason"));
 	struct worker *w = NULL;
-	struct event *e;
+	struct ev_effect_intended *e;
 	int r = worker_read(cx, params, "pick", &w, err);
 
 	if (r == 0)
@@ -167,7 +169,7 @@ int decide_worker_pick(struct decide_ctx *cx, const value *params, value **ret_r
 	if (r < 0)
 		return r;
 	e = worker_intend(cx, w, STR("pick"), (struct subject){ 0 });
-	ev_note(cx, e, "reason", reason);
+	MAYBE_SET(e, reason, reason);
 	*ret_result = worker_result(cx, w, w->status);
 	put_effect(cx, *ret_result, e);
 	return 0;

@@ -17,13 +17,13 @@
 static void emit_wanted(struct decide_ctx *cx, const struct worker *w, str wanted, str reason,
 		str rescue_ref)
 {
-	struct event *e = emit(cx, EV_WORKER_WANTED, (struct subject){ 0 });
+	struct ev_worker_wanted *e = emit_worker_wanted(cx, (struct subject){ 0 });
 
-	ev_str(cx, e, "worker", w->name);
-	ev_str(cx, e, "wanted", wanted);
-	ev_note(cx, e, "reason", reason);
+	e->worker = w->name;
+	e->wanted = wanted;
+	e->reason = reason;
 	if (rescue_ref.n)
-		ev_str(cx, e, "rescue_ref", rescue_ref);
+		e->rescue_ref = rescue_ref;
 }
 
 /*
@@ -144,13 +144,13 @@ int decide_worker_nuke(struct decide_ctx *cx, const value *params, value **ret_r
 	return decide_wish(cx, params, "nuke", ret_result, err);
 }
 
-struct event *worker_intend(struct decide_ctx *cx, const struct worker *w, str purpose,
+struct ev_effect_intended *worker_intend(struct decide_ctx *cx, const struct worker *w, str purpose,
 		struct subject about)
 {
-	struct event *e = effect_intend(cx, FX_WORKER, make_id(cx, "X_"), about);
+	struct ev_effect_intended *e = effect_intend(cx, FX_WORKER, make_id(cx, "X_"), about);
 
-	ev_str(cx, e, "purpose", purpose);
-	ev_str(cx, e, "worker", w->name);
+	MAYBE_SET(e, purpose, purpose);
+	e->worker = w->name;
 	return e;
 }
 
@@ -201,7 +201,7 @@ static void wish_ended(struct decide_ctx *cx, const struct worker *w, const stru
 {
 	bool nuke = str_is(fx->purpose, "nuke");
 	str ref = value_str_at(o->data, "rescue_ref");
-	struct event *e;
+	struct ev_worker_removed *e;
 
 	if (!o->ok) {
 		if (str_eq(w->wanted, fx->purpose))
@@ -216,11 +216,11 @@ static void wish_ended(struct decide_ctx *cx, const struct worker *w, const stru
 		/* One in error still holds the task that waits for a person. */
 		if (w->assignment_id.n)
 			worker_to(cx, w, WORKER_IDLE, STR("it is removed"));
-		e = emit(cx, EV_WORKER_REMOVED, (struct subject){ 0 });
-		ev_str(cx, e, "worker", w->name);
-		ev_cstr(cx, e, "reason", "a person asked for it");
+		e = emit_worker_removed(cx, (struct subject){ 0 });
+		e->worker = w->name;
+		e->reason = str_from("a person asked for it");
 		if (ref.n)
-			ev_str(cx, e, "rescue_ref", ref);
+			e->rescue_ref = ref;
 		return;
 	}
 	/* Somebody may have asked for its removal meanwhile. */
