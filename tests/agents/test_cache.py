@@ -159,7 +159,7 @@ class Cache(unittest.TestCase):
         """The pinned ones, and the oldest that `init` takes without a warning."""
         titles = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "opencode": "opencode"}
         text = (TOOL.parents[1] / "docs/agents.md").read_text(encoding="utf-8")
-        formats = (TOOL.parents[1] / "src/agent/format/format.c").read_text(encoding="utf-8")
+        formats = (TOOL.parents[1] / "src/agent/table/formats.c").read_text(encoding="utf-8")
         for name, rows in json.loads(TOOL.with_name("agents.json").read_text()).items():
             versions = {re.search(r"@(\d+\.\d+\.\d+)", package)[1] for package, _program, _sum in rows.values()}
             self.assertEqual(len(versions), 1, rows)
