@@ -230,7 +230,7 @@ static bool has_break(const char *s)
 /* Also checks what libcurl would take in another sense than we mean. */
 static int describe(struct http_call *call, const struct http_request *rq, struct ov_err *err)
 {
-	str url = str_from(rq->url), rest = url, host;
+	str url = str_from(rq->url), rest, host;
 	size_t scheme = str_find(url, STR("://"));
 
 	if (!is_method(rq->method))

@@ -145,7 +145,7 @@ static int read_archive(struct sqlite_store *s, uint64_t after, size_t n, struct
 		r = sqlite_broken(ar, after + out->n + 1, "the record is missing", err);
 	/* At the border the two files have to meet. */
 	if (r == 0 && after + n == s->border &&
-			memcmp(out->p[n - 1].hash, s->border_hash, SHA256_LEN))
+			memcmp(out->p[n - 1].hash, s->border_hash, SHA256_LEN) != 0)
 		r = sqlite_broken(ar, s->border, "the store goes on from another record", err);
 	return r;
 }
@@ -215,11 +215,11 @@ static int compare(struct sqlite_store *s, struct sqlite_store *ar, const sqlite
 
 	if (r < 0)
 		return r;
-	if (r == 0 || memcmp(hash, s->border_hash, SHA256_LEN))
+	if (r == 0 || memcmp(hash, s->border_hash, SHA256_LEN) != 0)
 		return sqlite_broken(ar, s->border, "the store goes on from another record", err);
 	r = sqlite_read_rows(ar, s->border, s->border ? NULL : zero_hash, rows->n, &a, &there, err);
 	for (size_t i = 0; r == 0 && i < there.n; i++)
-		if (memcmp(there.p[i].hash, rows->p[i].hash, SHA256_LEN))
+		if (memcmp(there.p[i].hash, rows->p[i].hash, SHA256_LEN) != 0)
 			r = ov_fail(err, OV_EIO,
 					"%s: record %llu is of another log; move the file away",
 					ar->path, (unsigned long long)there.p[i].seq);

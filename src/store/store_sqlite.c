@@ -18,8 +18,7 @@ static const char *const sql_text[SQL_COUNT] = {
 	[SQL_HEAD] = "SELECT seq, hash FROM log ORDER BY seq DESC LIMIT 1",
 	[SQL_FENCE] = "SELECT term, (SELECT max(seq) FROM log) FROM lease WHERE id = 1",
 	[SQL_INSERT] = "INSERT INTO log (seq, at, kind, body, hash) VALUES (?1, ?2, ?3, ?4, ?5)",
-	[SQL_READ] = "SELECT seq, at, kind, body, hash FROM log WHERE seq >= ?1 ORDER BY seq LIMIT "
-		     "?2",
+	[SQL_READ] = "SELECT seq,at,kind,body,hash FROM log WHERE seq>=?1 ORDER BY seq LIMIT ?2",
 	[SQL_HASH_AT] = "SELECT hash FROM log WHERE seq = ?1",
 	[SQL_FORGET] = "DELETE FROM log WHERE seq <= ?1",
 	[SQL_BORDER_GET] = "SELECT seq, hash FROM checkpoint WHERE id = 1",
@@ -27,8 +26,8 @@ static const char *const sql_text[SQL_COUNT] = {
 	[SQL_LEASE_GET] = "SELECT holder, term FROM lease WHERE id = 1",
 	[SQL_LEASE_SET] = "UPDATE lease SET holder = ?1, term = ?2 WHERE id = 1",
 	[SQL_LEASE_CLEAR] = "UPDATE lease SET holder = '' WHERE id = 1 AND term = ?1",
-	[SQL_SNAPSHOT_PUT] = "INSERT OR REPLACE INTO snapshot (seq, hash, format, sum, bytes)"
-			     " VALUES (?1, ?2, ?3, ?4, ?5)",
+	[SQL_SNAPSHOT_PUT] = ("INSERT OR REPLACE INTO snapshot (seq, hash, format, sum, bytes)"
+			      " VALUES (?1, ?2, ?3, ?4, ?5)"),
 	[SQL_SNAPSHOT_TRIM] = "DELETE FROM snapshot WHERE seq NOT IN"
 			      " (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT 2)",
 	[SQL_SNAPSHOT_GET] = "SELECT seq, hash, format, sum, bytes FROM snapshot ORDER BY seq DESC",
@@ -291,7 +290,7 @@ int sqlite_read_row(struct sqlite_store *s, sqlite3_stmt *st, uint8_t prev[stati
 	if (!sqlite_column_hash(st, 4, rec.hash))
 		return sqlite_broken(s, rec.seq, "it has no hash", err);
 	store_chain(prev, &rec, computed);
-	if (memcmp(computed, rec.hash, SHA256_LEN))
+	if (memcmp(computed, rec.hash, SHA256_LEN) != 0)
 		return sqlite_broken(s, rec.seq, "the record or one before it was changed", err);
 	memcpy(prev, computed, SHA256_LEN);
 	*ret = rec;

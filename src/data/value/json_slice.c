@@ -3,9 +3,19 @@
 #include "base/err.h"
 #include "base/str.h"
 
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static bool ends_word(char c)
+{
+	return c == ',' || c == ']' || c == '}' || is_space(c);
+}
+
 static void skip_space(struct json_slice *s)
 {
-	while (s->at < s->text.n && memchr(" \t\r\n", s->text.p[s->at], 4))
+	while (s->at < s->text.n && is_space(s->text.p[s->at]))
 		s->at++;
 }
 
@@ -64,7 +74,7 @@ static bool skip_value(struct json_slice *s)
 	case '[': return skip_nested(s);
 	default: break;
 	}
-	while (s->at < s->text.n && !memchr(",]} \t\r\n", s->text.p[s->at], 7))
+	while (s->at < s->text.n && !ends_word(s->text.p[s->at]))
 		s->at++;
 	return s->at > from;
 }

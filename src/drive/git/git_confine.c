@@ -187,8 +187,10 @@ void git_confined(struct git_call *c, bool programs, const char *folder, ...)
 	if (!b->landlock)
 		git_args(c, "--free", NULL);
 	va_start(ap, folder);
-	for (; b->landlock && folder; folder = va_arg(ap, const char *))
+	while (b->landlock && folder) {
 		git_args(c, "--write", folder, NULL);
+		folder = va_arg(ap, const char *);
+	}
 	va_end(ap);
 	git_args(c, "--", NULL);
 }
