@@ -28,8 +28,8 @@ static const char *const sql_text[SQL_COUNT] = {
 	[SQL_LEASE_CLEAR] = "UPDATE lease SET holder = '' WHERE id = 1 AND term = ?1",
 	[SQL_SNAPSHOT_PUT] = ("INSERT OR REPLACE INTO snapshot (seq, hash, format, sum, bytes)"
 			      " VALUES (?1, ?2, ?3, ?4, ?5)"),
-	[SQL_SNAPSHOT_TRIM] = "DELETE FROM snapshot WHERE seq NOT IN"
-			      " (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT 2)",
+	[SQL_SNAPSHOT_TRIM] = ("DELETE FROM snapshot WHERE seq NOT IN"
+			       " (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT 2)"),
 	[SQL_SNAPSHOT_GET] = "SELECT seq, hash, format, sum, bytes FROM snapshot ORDER BY seq DESC",
 };
 
