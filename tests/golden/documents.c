@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "cli/report/report_page.h"
 #include "core/explain/explain_state.h"
 #include "core/export/portable.h"
 #include "core/report/report.h"

@@ -1,9 +1,10 @@
 #include "tests/test.h"
 
 #include "base/duration.h"
+#include "cli/report/report_layout.h"
+#include "cli/report/report_page.h"
+#include "cli/report/report_svg.h"
 #include "core/report/report.h"
-#include "core/report/report_layout.h"
-#include "core/report/report_svg.h"
 #include "core/report/report_tuning.h"
 #include "tests/unit/core_fixture.h"
 

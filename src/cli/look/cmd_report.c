@@ -5,9 +5,9 @@
 #include "base/str.h"
 #include "cli/call/command.h"
 #include "cli/out/cost.h"
+#include "cli/report/report_page.h"
 #include "core/capacity/auto_mode.h"
 #include "core/model/transition.h"
-#include "core/report/report.h"
 #include "sys/file/file.h"
 #include "sys/host/clock.h"
 

@@ -2,9 +2,8 @@
 /*
  * Reports: how a goal went, how well the detectors do, and what happened while nobody looked, all of it
  * from the log. Each is a fold of its own over the events, in bounded memory, and ends as a document (a
- * value) that is shown as JSON, Markdown or HTML. Pure: the caller reads the log and writes files.
+ * value). Pure: the caller reads the log, and cli/report makes Markdown and HTML of it.
  */
-#include "base/buf.h"
 #include "base/ov.h"
 #include "core/event/event.h"
 #include "core/policy/oversight_policy.h"
@@ -51,15 +50,3 @@ void report_period_up(struct report_period *r);
 void report_period_add(struct report_period *r, const struct event *e);
 value *report_period_view(struct arena *a, const struct report_period *r, const struct state *s,
 		const struct policy *policy, ov_time now);
-
-/* ---- for people ---- */
-
-/* How times are written: so far from UTC. */
-struct report_style {
-	int64_t utc_offset_ms;
-};
-
-/* The document of a goal. Texts in it are anybody's: nothing of them is markup of ours. */
-void report_markdown(struct buf *out, const value *doc, const struct report_style *style);
-/* One file that needs no other, nor a script. */
-void report_html(struct buf *out, const value *doc, const struct report_style *style);

@@ -2,11 +2,11 @@
 /*
  * The report of a goal for people, section by section, apart from the language that it is written in:
  * report_layout walks the document and hands headings, items, tables and charts to a sink. All texts
- * that a sink gets may be anybody's words but for those that are const char *. Private to core/report/report*.
+ * that a sink gets may be anybody's words but for those that are const char *. Private to cli/report.
  */
 #include "base/buf.h"
 #include "base/ov.h"
-#include "core/report/report.h"
+#include "cli/report/report_page.h"
 
 struct report_column {
 	const char *name;

@@ -1,4 +1,4 @@
-#include "core/report/report_svg.h"
+#include "cli/report/report_svg.h"
 
 #include "base/arena.h"
 #include "base/duration.h"

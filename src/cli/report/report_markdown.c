@@ -2,8 +2,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "cli/report/report_layout.h"
 #include "core/capacity/budget.h"
-#include "core/report/report_layout.h"
 
 enum { CHART_ROWS = 12, BAR = 30 };
 

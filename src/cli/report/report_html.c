@@ -1,7 +1,8 @@
 /* The report of a goal as one HTML file, which is well-formed XML too. */
 #include "base/str.h"
-#include "core/report/report_layout.h"
-#include "core/report/report_svg.h"
+#include "cli/report/report_layout.h"
+#include "cli/report/report_svg.h"
+#include "core/model/transition.h"
 
 /* No script, nothing from elsewhere: the page may be opened by anybody, with anybody's words in it. */
 static const char head[] =

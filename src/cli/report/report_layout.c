@@ -1,4 +1,4 @@
-#include "core/report/report_layout.h"
+#include "cli/report/report_layout.h"
 
 #include "base/arena.h"
 #include "base/duration.h"

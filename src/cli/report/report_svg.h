@@ -1,10 +1,10 @@
 #pragma once
 /*
  * Charts of a report as SVG, to stand in its HTML: progress, spending, and detections with the answers
- * to them, all on the same axis of time. Colours are classes of the page's style. Private to core/report/report*.
+ * to them, all on the same axis of time. Colours are classes of the page's style. Private to cli/report.
  */
 #include "base/buf.h"
-#include "core/report/report_layout.h"
+#include "cli/report/report_layout.h"
 
 void report_svg(struct buf *b, enum report_chart chart, const value *doc,
 		const struct report_style *style);
