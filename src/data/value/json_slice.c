@@ -3,19 +3,19 @@
 #include "base/err.h"
 #include "base/str.h"
 
-static bool is_space(char c)
+static bool is_json_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 static bool ends_word(char c)
 {
-	return c == ',' || c == ']' || c == '}' || is_space(c);
+	return c == ',' || c == ']' || c == '}' || is_json_space(c);
 }
 
 static void skip_space(struct json_slice *s)
 {
-	while (s->at < s->text.n && is_space(s->text.p[s->at]))
+	while (s->at < s->text.n && is_json_space(s->text.p[s->at]))
 		s->at++;
 }
 
