@@ -186,8 +186,8 @@ static double time_fold(const struct subject *f, int rounds)
 			struct event event;
 
 			arena_reset(&a);
-			if (event_decode(&a, k + 1, e->at, str_from(event_info(e->kind).name),
-					    e->body, &event, NULL) < 0 ||
+			if (event_decode(&a, k + 1, e->at, str_from(event_name(e->kind)), e->body,
+					    &event, NULL) < 0 ||
 					apply(s, &event, NULL) < 0)
 				abort();
 		}

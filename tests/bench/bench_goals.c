@@ -26,28 +26,28 @@ enum { ROUNDS = 5, REPLANS = 20, OUTPUT_MB = 16, LOOKS = 20 };
 
 /* ---- one big goal ---- */
 
-struct shape {
+struct dimensions {
 	int phases, tasks, subtasks;
 };
 
-static const struct shape few = { 1, 7, 7 }, many = { 5, 7, 7 };
+static const struct dimensions few = { 1, 7, 7 }, many = { 5, 7, 7 };
 
-static int leaves_of(struct shape s)
+static int leaves_of(struct dimensions s)
 {
 	return s.phases * s.tasks * s.subtasks;
 }
 
-static int nodes_of(struct shape s)
+static int nodes_of(struct dimensions s)
 {
 	return s.phases * (1 + s.tasks * (1 + s.subtasks));
 }
 
-static value *plan_of(struct arena *a, struct shape s, const char *wording)
+static value *plan_of(struct arena *a, struct dimensions s, const char *wording)
 {
 	return fleet_plan(a, s.phases, s.tasks, s.subtasks, wording);
 }
 
-static double time_check(struct shape s)
+static double time_check(struct dimensions s)
 {
 	double best = 1e9;
 
@@ -76,7 +76,7 @@ static void replan(struct fleet *f, const value *plan)
 	fleet_submit(f, "plan.apply", params);
 }
 
-static double time_first(struct shape s)
+static double time_first(struct dimensions s)
 {
 	double best = 1e9;
 
@@ -96,7 +96,7 @@ static double time_first(struct shape s)
 }
 
 /* Each time all nodes change; seconds per node. */
-static double time_replan(struct shape s)
+static double time_replan(struct dimensions s)
 {
 	struct fleet f;
 	struct arena a = ARENA_INIT;
@@ -130,7 +130,7 @@ static void count_events(struct fleet *f, void *user, const struct event *e, str
 }
 
 /* From the plan to the last accept, with everything decided, applied and written as it is stored. */
-static struct completion time_completion(struct shape s, size_t workers)
+static struct completion time_completion(struct dimensions s, size_t workers)
 {
 	struct completion c = { 1e9, 0 };
 
@@ -177,9 +177,9 @@ static int big_goal(void)
 
 /* ---- the largest plan that there may be, against a tenth of it ---- */
 
-static const struct shape tenth = { 5, 4, 48 }, whole = { 50, 4, 48 };
+static const struct dimensions tenth = { 5, 4, 48 }, whole = { 50, 4, 48 };
 /* Worked off: each tick looks once at everything that is queued, so an event costs more among more. */
-static const struct shape short_queue = { 5, 4, 12 }, long_queue = { 50, 4, 12 };
+static const struct dimensions short_queue = { 5, 4, 12 }, long_queue = { 50, 4, 12 };
 
 static int largest_plan(void)
 {

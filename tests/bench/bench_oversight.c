@@ -358,7 +358,7 @@ static void write_history(struct bench *b, int64_t upto)
 			json_write_canonical(&body, event_body(&a, &e));
 			vec_push(&group,
 					((struct store_record){ .at = e.at,
-							.kind = str_from(event_info(e.kind).name),
+							.kind = str_from(event_name(e.kind)),
 							.body = arena_str(&a, buf_str(&body)) }));
 			buf_done(&body);
 			if (group.n == GROUP) {

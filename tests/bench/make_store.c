@@ -63,7 +63,7 @@ static void keep(struct fleet *f, void *user, const struct event *e, str body)
 {
 	struct maker *m = user;
 	struct store_record rec = { .at = e->at,
-		.kind = str_from(event_info(e->kind).name),
+		.kind = str_from(event_name(e->kind)),
 		.body = body };
 
 	(void)f;

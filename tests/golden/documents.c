@@ -109,7 +109,7 @@ static void report_on_goal(struct documents *d, const struct goal *g)
 
 	for (size_t i = 0; i < d->log->events.n; i++) {
 		const struct event *e = &d->log->events.p[i];
-		str kind = str_from(event_info(e->kind).name);
+		str kind = str_from(event_name(e->kind));
 
 		if (report_goal_wants(kind))
 			report_goal_add(goal, e);
@@ -131,7 +131,7 @@ static void report_on_period(struct documents *d)
 	struct report_period *period = report_period_new(d->log->events.p[0].at);
 
 	for (size_t i = 0; i < d->log->events.n; i++)
-		if (report_period_wants(str_from(event_info(d->log->events.p[i].kind).name)))
+		if (report_period_wants(str_from(event_name(d->log->events.p[i].kind))))
 			report_period_add(period, &d->log->events.p[i]);
 	write_value(d, "period", STR("all"),
 			report_period_view(d->arena, period, d->log->state, d->policy, d->now));

@@ -53,7 +53,7 @@ static void write_step(struct buf *out, const struct state *s, const struct even
 	snapshot_write(&bytes, s);
 	buf_addf(out, "%llu " STR_FMT " %s: " STR_FMT "\n", (unsigned long long)e->seq,
 			STR_ARG(str_sub(sha256_hex(&a, buf_str(&bytes)), 0, STATE_HEX)),
-			event_info(e->kind).name, STR_ARG(explain_event(&a, e)));
+			event_name(e->kind), STR_ARG(explain_event(&a, e)));
 	buf_done(&bytes);
 }
 

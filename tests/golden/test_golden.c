@@ -26,7 +26,7 @@ struct seen {
 
 static void see(struct seen *seen, const struct event *e)
 {
-	struct event_info info = event_info(e->kind);
+	struct shape info = event_shape(e->kind);
 
 	seen->kinds[e->kind]++;
 	for (size_t i = 0; i < info.n; i++)
@@ -39,7 +39,7 @@ static int tell_unseen(const struct seen *seen)
 	int unseen = 0;
 
 	for (int k = 0; k < EVENT_KIND_COUNT; k++) {
-		struct event_info info = event_info((enum event_kind)k);
+		struct shape info = event_shape((enum event_kind)k);
 
 		if (!seen->kinds[k])
 			unseen += printf("no log holds %s\n", info.name) > 0;

@@ -260,9 +260,8 @@ struct checker {
 
 /* "event 12 (run.ended of G/N)" */
 #define EV_FMT "event %llu (%s of " STR_FMT "/" STR_FMT ")"
-#define EV_ARG(e)                                                                     \
-	(unsigned long long)(e)->seq, event_info((e)->kind).name, STR_ARG((e)->goal), \
-			STR_ARG((e)->node)
+#define EV_ARG(e) \
+	(unsigned long long)(e)->seq, event_name((e)->kind), STR_ARG((e)->goal), STR_ARG((e)->node)
 
 /* check_books.c */
 void books_init(struct checker *c);

@@ -147,9 +147,9 @@ static void world_published(void *user, const struct event *const *events, size_
 	for (size_t i = 0; i < n; i++) {
 		d->s->stats.kinds[events[i]->kind]++;
 		sim_trace(d->s, "%llu %s " STR_FMT "/" STR_FMT " " STR_FMT,
-				(unsigned long long)events[i]->seq,
-				event_info(events[i]->kind).name, STR_ARG(events[i]->goal),
-				STR_ARG(events[i]->node), STR_ARG(events[i]->run));
+				(unsigned long long)events[i]->seq, event_name(events[i]->kind),
+				STR_ARG(events[i]->goal), STR_ARG(events[i]->node),
+				STR_ARG(events[i]->run));
 		if (d->s->o.trace)
 			sim_note(d->s,
 					arena_printf(&a, "    " STR_FMT,

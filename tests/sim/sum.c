@@ -61,7 +61,7 @@ static void print_kinds(const struct sim_stats *a)
 	for (int k = 0; k < EVENT_KIND_COUNT; k++)
 		if (!a->kinds[k])
 			printf("%s%s", seen < EVENT_KIND_COUNT ? "; not " : ", ",
-					event_info((enum event_kind)k).name);
+					event_name((enum event_kind)k));
 	printf("\n");
 }
 

@@ -155,8 +155,8 @@ int append(struct fixture *f, struct event *e, struct ov_err *err)
 		return r;
 	json_write_canonical(&body, event_body(&f->arena, e));
 	r = event_decode(&f->arena, f->state->seq + 1, e->at ? e->at : f->now,
-			str_from(event_info(e->kind).name), arena_str(&f->arena, buf_str(&body)),
-			stored, err);
+			str_from(event_name(e->kind)), arena_str(&f->arena, buf_str(&body)), stored,
+			err);
 	buf_done(&body);
 	/* The log gives back what was decided, to the byte. */
 	if (r == 0)

@@ -135,7 +135,7 @@ TEST(nonsense_is_refused_and_changes_nothing)
 		e.data = json(&f, "{%s}", nonsense[i].data);
 		e.at = f.now + 1000;
 		if (append(&f, &e, &err) == 0 || !strstr(err.msg, nonsense[i].says))
-			fail_msg("%s {%s}: %s", event_info(e.kind).name, nonsense[i].data, err.msg);
+			fail_msg("%s {%s}: %s", event_name(e.kind), nonsense[i].data, err.msg);
 		assert_int_equal(f.state->at, at);
 		assert_true(str_eq(snapshot_of(&f, f.state), before));
 	}

@@ -5,21 +5,23 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/event/event.h"
+#include "core/model/transition.h"
 #include "data/value/json.h"
 #include "tests/rng.h"
 
-static value *sample(struct arena *a, enum event_type type)
+static value *sample(struct arena *a, const struct shape_field *f)
 {
 	value *list = value_array(a);
 
-	switch (type) {
-	case EVENT_TEXT:
-	case EVENT_NOTE: return value_cstr(a, "t\"e\n\xc3\xa9");
-	case EVENT_NUM: return value_int(a, INT64_MIN + 7);
-	case EVENT_FLAG: return value_bool(a, true);
-	case EVENT_LIST: value_push(a, list, value_cstr(a, "x")); return list;
-	case EVENT_OBJECTS: value_push(a, list, value_object(a)); return list;
-	case EVENT_OBJECT: break;
+	switch (f->type) {
+	case SHAPE_TEXT:
+	case SHAPE_NOTE: return value_cstr(a, "t\"e\n\xc3\xa9");
+	case SHAPE_NUM: return value_int(a, INT64_MIN + 7);
+	case SHAPE_FLAG: return value_bool(a, true);
+	case SHAPE_ENUM: return value_cstr(a, status_name(f->words, f->words->n - 1));
+	case SHAPE_LIST: value_push(a, list, value_cstr(a, "x")); return list;
+	case SHAPE_OBJECTS: value_push(a, list, value_object(a)); return list;
+	case SHAPE_OBJECT: break;
 	}
 	return value_object(a);
 }
@@ -27,7 +29,7 @@ static value *sample(struct arena *a, enum event_type type)
 /* An event with all fields, or only those that must be. */
 static struct event make(struct arena *a, enum event_kind kind, bool all)
 {
-	struct event_info info = event_info(kind);
+	struct shape info = event_shape(kind);
 	struct event e = { .seq = 7, .at = 1800000000123, .kind = kind, .data = value_object(a) };
 
 	if (all) {
@@ -39,7 +41,7 @@ static struct event make(struct arena *a, enum event_kind kind, bool all)
 	}
 	for (size_t i = 0; i < info.n; i++)
 		if (all || info.fields[i].need == REQ)
-			value_put(a, e.data, info.fields[i].name, sample(a, info.fields[i].type));
+			value_put(a, e.data, info.fields[i].name, sample(a, &info.fields[i]));
 	return e;
 }
 
@@ -57,7 +59,7 @@ static str body_of(struct arena *a, const struct event *e)
 static int decode(struct arena *a, enum event_kind kind, str body, struct event *ret,
 		struct ov_err *err)
 {
-	return event_decode(a, 7, 1800000000123, str_from(event_info(kind).name), body, ret, err);
+	return event_decode(a, 7, 1800000000123, str_from(event_name(kind)), body, ret, err);
 }
 
 TEST(round_trip)
@@ -88,7 +90,7 @@ TEST(round_trip)
 TEST(fields_are_checked)
 {
 	for (int kind = 0; kind < EVENT_KIND_COUNT; kind++) {
-		struct event_info info = event_info((enum event_kind)kind);
+		struct shape info = event_shape((enum event_kind)kind);
 		struct arena a = ARENA_INIT;
 		struct event e = make(&a, (enum event_kind)kind, true), back;
 		struct ov_err err = { 0 };
@@ -100,17 +102,17 @@ TEST(fields_are_checked)
 		assert_int_equal(decode(&a, e.kind, body_of(&a, &e), &back, &err), OV_ESTATE);
 		assert_non_null(strstr(err.msg, "newer Overseer"));
 		for (size_t i = 0; i < info.n; i++) {
-			const struct event_field *f = &info.fields[i];
+			const struct shape_field *f = &info.fields[i];
 
 			e = make(&a, (enum event_kind)kind, true);
 			value_put(&a, e.data, f->name,
-					f->type == EVENT_NUM ? value_real(&a, 0.5)
+					f->type == SHAPE_NUM ? value_real(&a, 0.5)
 							     : value_int(&a, 1));
 			assert_int_equal(event_check(&e, &err), OV_EINVALID);
 			assert_non_null(strstr(err.msg, f->name));
 			assert_int_equal(decode(&a, e.kind, body_of(&a, &e), &back, &err),
 					OV_EINVALID);
-			if (event_value_kind(f->type) == V_ARRAY) {
+			if (shape_value_kind(f->type) == V_ARRAY) {
 				value *list = value_array(&a);
 
 				value_push(&a, list, value_int(&a, 1));
@@ -125,7 +127,7 @@ TEST(fields_are_checked)
 TEST(missing_fields)
 {
 	for (int kind = 0; kind < EVENT_KIND_COUNT; kind++) {
-		struct event_info info = event_info((enum event_kind)kind);
+		struct shape info = event_shape((enum event_kind)kind);
 
 		for (size_t i = 0; i < info.n; i++) {
 			struct arena a = ARENA_INIT;
@@ -214,10 +216,10 @@ TEST(mutations)
 TEST(names)
 {
 	for (int kind = 0; kind < EVENT_KIND_COUNT; kind++) {
-		struct event_info info = event_info((enum event_kind)kind);
+		struct shape info = event_shape((enum event_kind)kind);
 
 		assert_int_equal(event_kind_parse(str_from(info.name)), kind);
-		assert_true(info.help[0]);
+		assert_true(event_help((enum event_kind)kind)[0]);
 		for (size_t i = 0; i < info.n; i++)
 			assert_true(info.fields[i].help[0]);
 	}

@@ -17,7 +17,7 @@ static void check_plain(str text)
 
 static struct event sample(struct arena *a, enum event_kind kind, bool all)
 {
-	struct event_info info = event_info(kind);
+	struct shape info = event_shape(kind);
 	struct event e = { .seq = 1,
 		.at = 1,
 		.kind = kind,
@@ -29,14 +29,14 @@ static struct event sample(struct arena *a, enum event_kind kind, bool all)
 		.data = value_object(a) };
 
 	for (size_t i = 0; i < info.n; i++) {
-		const struct event_field *f = &info.fields[i];
+		const struct shape_field *f = &info.fields[i];
 
 		if (!all && f->need != REQ)
 			continue;
 		value_put(a, e.data, f->name,
-				f->type == EVENT_NUM                    ? value_int(a, 42)
-						: f->type == EVENT_FLAG ? value_bool(a, true)
-						: f->type == EVENT_TEXT || f->type == EVENT_NOTE
+				f->type == SHAPE_NUM                    ? value_int(a, 42)
+						: f->type == SHAPE_FLAG ? value_bool(a, true)
+						: f->type == SHAPE_TEXT || f->type == SHAPE_NOTE
 						? value_strf(a, "<%s>", f->name)
 						: value_object(a));
 	}

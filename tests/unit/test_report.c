@@ -374,7 +374,7 @@ TEST(a_goal_is_told_from_its_log)
 	r = report_goal_new(goal);
 	drain(&f);
 	for (size_t i = 0; i < f.log.n; i++)
-		if (report_goal_wants(str_from(event_info(f.log.p[i]->kind).name)))
+		if (report_goal_wants(str_from(event_name(f.log.p[i]->kind))))
 			report_goal_add(r, f.log.p[i]);
 	doc = report_goal_view(&f.arena, r, f.state, f.now);
 	assert_string_equal(arena_cstr(&f.arena, value_str_at(value_at(doc, "goal"), "status")),

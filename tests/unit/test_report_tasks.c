@@ -10,7 +10,7 @@ static struct report_goal *reported(struct fixture *f, str goal)
 	struct report_goal *r = report_goal_new(goal);
 
 	for (size_t i = 0; i < f->log.n; i++)
-		if (report_goal_wants(str_from(event_info(f->log.p[i]->kind).name)))
+		if (report_goal_wants(str_from(event_name(f->log.p[i]->kind))))
 			report_goal_add(r, f->log.p[i]);
 	return r;
 }

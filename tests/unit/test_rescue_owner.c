@@ -23,7 +23,7 @@ static struct rescue_owners *learn(struct fixture *f, const struct told *list, s
 			.data = json(f, "%s", list[i].data) };
 
 		event_fill(&f->arena, &e);
-		if (rescue_owners_wants(str_from(event_info(e.kind).name)))
+		if (rescue_owners_wants(str_from(event_name(e.kind))))
 			rescue_owners_add(o, &e);
 	}
 	return o;

@@ -272,7 +272,7 @@ static int replay(void *user, uint64_t after, size_t max, struct arena *a,
 			return r;
 		v = event_view(a, &e);
 		value_put(a, v, "text", value_str(a, explain_event(a, &e)));
-		(*ret)[i] = (struct ssehub_event){ e.seq, str_from(event_info(e.kind).name),
+		(*ret)[i] = (struct ssehub_event){ e.seq, str_from(event_name(e.kind)),
 			json_text(a, v) };
 	}
 	*ret_n = n;

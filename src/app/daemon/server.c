@@ -449,7 +449,7 @@ void server_published(struct daemon *d, const struct event *const *events, size_
 		value_put(&a, v, "text", value_str(&a, explain_event(&a, events[i])));
 		buf_clear(&json);
 		json_write(&json, v);
-		ssehub_publish(d->hub, events[i]->seq, str_from(event_info(events[i]->kind).name),
+		ssehub_publish(d->hub, events[i]->seq, str_from(event_name(events[i]->kind)),
 				buf_str(&json));
 		list_each (it, &d->followers)
 			(void)rpc_conn_notify(list_entry(it, struct follower, link)->conn,

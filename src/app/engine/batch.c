@@ -47,7 +47,7 @@ struct store_record *batch_records(struct batch *b)
 		buf_clear(&body);
 		json_write_canonical(&body, event_body(&b->arena, ev));
 		recs[i].at = ev->at;
-		recs[i].kind = str_from(event_info(ev->kind).name);
+		recs[i].kind = str_from(event_name(ev->kind));
 		recs[i].body = arena_str(&b->arena, buf_str(&body));
 	}
 	return recs;

@@ -142,8 +142,7 @@ void executor_auto_published(struct executor *x, const struct event *e)
 
 	if (is_about_auto(s, e))
 		journal_write(x->journal, "auto", worker_of(s, e),
-				arena_printf(&a, "%s" STR_FMT ": " STR_FMT,
-						event_info(e->kind).name,
+				arena_printf(&a, "%s" STR_FMT ": " STR_FMT, event_name(e->kind),
 						STR_ARG(e->node.n ? arena_printf(&a,
 										    " " STR_FMT
 										    "/" STR_FMT,

@@ -76,7 +76,7 @@ static void spare_old_signs(struct arena *a, value *facts)
 	for (size_t i = facts->array.n; i-- > 0;) {
 		value *f = facts->array.items[i];
 
-		if (!str_is(value_str_at(f, "type"), event_info(EV_ASSIGNMENT_ACTIVITY).name))
+		if (!str_is(value_str_at(f, "type"), event_name(EV_ASSIGNMENT_ACTIVITY)))
 			continue;
 		if (newer)
 			value_put(a, f, "minor", value_bool(a, true));
@@ -97,7 +97,7 @@ int explain_node_facts(struct op_ctx *cx, const struct node *n, const struct fac
 			return r;
 		if (!wanted(filter, &e))
 			continue;
-		fact = explain_fact(cx->arena, (int64_t)e.seq, e.at, event_info(e.kind).name,
+		fact = explain_fact(cx->arena, (int64_t)e.seq, e.at, event_name(e.kind),
 				explain_event(cx->arena, &e), is_minor(&e));
 		value_put(cx->arena, fact, "routine", value_bool(cx->arena, is_routine(&e)));
 		value_push(cx->arena, facts, fact);
@@ -123,7 +123,7 @@ static int goal_facts(struct op_ctx *cx, const struct explain *x, const struct g
 		if (r < 0)
 			return r;
 		value_push(a, facts,
-				explain_fact(a, (int64_t)e.seq, e.at, event_info(e.kind).name,
+				explain_fact(a, (int64_t)e.seq, e.at, event_name(e.kind),
 						explain_event(a, &e), false));
 	}
 	for (size_t i = 0; i < g->nodes.n; i++) {

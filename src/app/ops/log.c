@@ -43,7 +43,7 @@ static bool wanted(const struct event_filter *f, const struct event *e)
 {
 	return (!f->goal.n || str_eq(f->goal, e->goal)) &&
 			(!f->node.n || str_eq(f->node, e->node)) &&
-			(!f->type.n || is_type(f->type, event_info(e->kind).name));
+			(!f->type.n || is_type(f->type, event_name(e->kind)));
 }
 
 static int check_type(str type, struct ov_err *err)
@@ -51,7 +51,7 @@ static int check_type(str type, struct ov_err *err)
 	const char *names[EVENT_KIND_COUNT], *near;
 
 	for (int i = 0; i < EVENT_KIND_COUNT; i++) {
-		names[i] = event_info((enum event_kind)i).name;
+		names[i] = event_name((enum event_kind)i);
 		if (is_type(type, names[i]))
 			return 0;
 	}

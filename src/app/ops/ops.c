@@ -24,14 +24,14 @@ void events_docs(struct buf *out)
 			    "`run`.\nThe log is hash-chained: each record's hash covers the one "
 			    "before it.\n"));
 	for (int k = 0; k < EVENT_KIND_COUNT; k++) {
-		struct event_info info = event_info((enum event_kind)k);
+		struct shape info = event_shape((enum event_kind)k);
 
-		buf_addf(out, "\n## `%s`\n\n%s\n", info.name, info.help);
+		buf_addf(out, "\n## `%s`\n\n%s\n", info.name, event_help((enum event_kind)k));
 		if (info.n)
 			buf_adds(out, STR("\n| field | type | | meaning |\n|---|---|---|---|\n"));
 		for (size_t i = 0; i < info.n; i++)
 			buf_addf(out, "| `%s` | %s | %s | %s |\n", info.fields[i].name,
-					value_kind_name(event_value_kind(info.fields[i].type)),
+					value_kind_name(shape_value_kind(info.fields[i].type)),
 					info.fields[i].need == REQ ? "required" : "",
 					info.fields[i].help);
 	}

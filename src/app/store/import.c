@@ -148,7 +148,7 @@ static int take_event(struct import *im, str text, struct ov_err *err)
 		return ov_wrap(err, r, "events[%llu]", (unsigned long long)im->state->seq);
 	json_write_canonical(&body, event_body(&a, &e));
 	rec = (struct store_record){ .at = e.at,
-		.kind = str_from(event_info(e.kind).name),
+		.kind = str_from(event_name(e.kind)),
 		.body = buf_str(&body) };
 	r = event_decode(&a, e.seq, rec.at, rec.kind, rec.body, &checked, err);
 	if (r == 0)

@@ -112,8 +112,8 @@ static void take_failed(struct story *s, const struct event *e, value *fact)
 
 void story_take(struct story *s, const struct event *e)
 {
-	value *fact = explain_fact(s->arena, (int64_t)e->seq, moment_of(e),
-			event_info(e->kind).name, explain_event(s->arena, e), false);
+	value *fact = explain_fact(s->arena, (int64_t)e->seq, moment_of(e), event_name(e->kind),
+			explain_event(s->arena, e), false);
 
 	value_push(s->arena, s->facts, fact);
 	s->last_at = moment_of(e);

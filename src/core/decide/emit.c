@@ -27,7 +27,7 @@ struct subject about_assignment(const struct assignment *as)
 void *emit_as(struct decide_ctx *cx, enum event_kind kind, struct subject s)
 {
 	struct event *e = emit(cx, kind, s);
-	void *is = arena_zalloc(cx->arena, event_info(kind).size);
+	void *is = arena_zalloc(cx->arena, event_shape(kind).size);
 
 	e->data = NULL;
 	e->is = is;

@@ -9,11 +9,8 @@
  *	END(run_session)
  *
  * From that come the enum, struct ev_run_session, its reader and writer, their checks, the document,
- * and the declarations of whoever handles all kinds. A log never holds a field that nobody knows.
- *
- * Fields: TEXT str, NOTE a str that is cut to LIMIT_NOTE, NUM int64_t, FLAG bool, LIST struct texts, OBJECT and OBJECTS (an array of them)
- * const value *. Needs: REQ is always there; OPT is left out when it is zero, empty or NULL;
- * MAYBE where that would say something else: has_NAME tells whether it is there.
+ * and the declarations of whoever handles all kinds. How rows are written: core/shape/shape.h.
+ * A log never holds a field that nobody knows.
  */
 #include "base/ov.h"
 #include "core/event/event_types.h"
@@ -25,7 +22,7 @@ struct event {
 	enum event_kind kind;
 	str actor;                       /* who caused it: "human:NAME", "overseer" */
 	str goal, node, assignment, run; /* what it is about; empty where that does not apply */
-	value *data;                     /* an object, per event_info(kind).fields */
+	value *data;                     /* an object, per event_shape(kind) */
 	void *is;                        /* the same as the struct of its kind: as_KIND(e) */
 };
 
@@ -35,46 +32,10 @@ struct events {
 	size_t n, cap;
 };
 
-enum event_need { REQ, OPT, MAYBE };
-enum event_type {
-	EVENT_TEXT,
-	EVENT_NOTE,
-	EVENT_NUM,
-	EVENT_FLAG,
-	EVENT_LIST,
-	EVENT_OBJECT,
-	EVENT_OBJECTS
-};
-
-struct event_field {
-	const char *name;
-	enum event_type type;
-	enum event_need need;
-	const char *help;
-	size_t offset; /* in the struct of its kind */
-	size_t has;    /* of has_NAME there, or SIZE_MAX */
-};
-
-struct event_info {
-	const char *name, *help;
-	const struct event_field *fields;
-	size_t n;
-	size_t size; /* of the struct */
-};
-
-struct event_info event_info(enum event_kind kind);
-/* What its values are in JSON. */
-enum value_kind event_value_kind(enum event_type type);
-
-/* Sets a field that may be absent. */
-#define MAYBE_SET(e, name, x)             \
-	do {                              \
-		__typeof__(e) set_ = (e); \
-		set_->has_##name = true;  \
-		set_->name = (x);         \
-	} while (0)
-/* An array of texts as a list; NULL is none. */
-struct texts texts_from(struct arena *a, const value *list);
+/* Its fields; name and help as in docs/events.md. */
+struct shape event_shape(enum event_kind kind);
+const char *event_name(enum event_kind kind);
+const char *event_help(enum event_kind kind);
 
 /* The kind with this name, or -1. */
 int event_kind_parse(str name);

@@ -115,7 +115,7 @@ value *portable_event(struct arena *a, const struct event *e)
 
 	value_append_member(a, o, STR("seq"), value_int(a, (int64_t)e->seq));
 	value_append_member(a, o, STR("ts"), value_int(a, e->at));
-	value_append_member(a, o, STR("type"), value_cstr(a, event_info(e->kind).name));
+	value_append_member(a, o, STR("type"), value_cstr(a, event_name(e->kind)));
 	put_text(a, o, "actor", e->actor);
 	put_text(a, o, "goalId", e->goal);
 	put_text(a, o, "workNodeId", e->node);

@@ -12,7 +12,7 @@
 int ev_missing(const struct event *e, const char *noun, str id, struct ov_err *err)
 {
 	return ov_fail(err, OV_EINVALID, "event %llu (%s): there is no %s \"" STR_FMT "\"",
-			(unsigned long long)e->seq, event_info(e->kind).name, noun, STR_ARG(id));
+			(unsigned long long)e->seq, event_name(e->kind), noun, STR_ARG(id));
 }
 
 /* Reads from/to of a status event and checks them against the table and the present status. */

@@ -167,7 +167,7 @@ static add_fn *const adders[EVENT_KIND_COUNT] = {
 bool report_detectors_wants(str kind)
 {
 	for (int i = 0; i < EVENT_KIND_COUNT; i++)
-		if (adders[i] && str_is(kind, event_info((enum event_kind)i).name))
+		if (adders[i] && str_is(kind, event_name((enum event_kind)i)))
 			return true;
 	return false;
 }

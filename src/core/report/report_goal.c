@@ -363,7 +363,7 @@ static add_fn *const adders[EVENT_KIND_COUNT] = {
 bool report_goal_wants(str kind)
 {
 	for (int i = 0; i < EVENT_KIND_COUNT; i++)
-		if (adders[i] && str_is(kind, event_info((enum event_kind)i).name))
+		if (adders[i] && str_is(kind, event_name((enum event_kind)i)))
 			return true;
 	return false;
 }

@@ -1,0 +1,176 @@
+#include "core/shape/shape.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "core/model/limits.h"
+#include "core/model/transition.h"
+#include "core/text/redact.h"
+
+enum value_kind shape_value_kind(enum shape_type type)
+{
+	static const enum value_kind of[] = { [SHAPE_TEXT] = V_STR,
+		[SHAPE_NOTE] = V_STR,
+		[SHAPE_NUM] = V_INT,
+		[SHAPE_FLAG] = V_BOOL,
+		[SHAPE_ENUM] = V_STR,
+		[SHAPE_LIST] = V_ARRAY,
+		[SHAPE_OBJECT] = V_OBJECT,
+		[SHAPE_OBJECTS] = V_ARRAY };
+
+	return of[type];
+}
+
+const struct shape_field *shape_find(const struct shape *s, str name)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (str_is(name, s->fields[i].name))
+			return &s->fields[i];
+	return NULL;
+}
+
+static int check_items(const struct shape *s, const struct shape_field *f, const value *list,
+		struct ov_err *err)
+{
+	enum value_kind wanted = f->type == SHAPE_OBJECTS ? V_OBJECT : V_STR;
+
+	for (size_t i = 0; i < value_count(list); i++)
+		if (value_item(list, i)->kind != wanted)
+			return ov_fail(err, OV_EINVALID, "%s.%s: expected %ss only", s->name,
+					f->name,
+					wanted == V_STR ? "text" : value_kind_name(wanted));
+	return 0;
+}
+
+static int check_field(const struct shape *s, const struct shape_field *f, const value *v,
+		struct ov_err *err)
+{
+	if (shape_value_kind(f->type) != v->kind)
+		return ov_fail(err, OV_EINVALID, "%s.%s: expected %s, found %s", s->name, f->name,
+				value_kind_name(shape_value_kind(f->type)),
+				value_kind_name(v->kind));
+	if (f->type == SHAPE_ENUM && status_parse(f->words, v->s) < 0)
+		return ov_fail(err, OV_EINVALID, "%s.%s: there is no %s \"" STR_FMT "\"", s->name,
+				f->name, f->words->noun, STR_ARG(str_sub(v->s, 0, 100)));
+	return v->kind == V_ARRAY ? check_items(s, f, v, err) : 0;
+}
+
+int shape_check(const struct shape *s, const value *data, struct ov_err *err)
+{
+	for (size_t i = 0; i < value_count(data); i++) {
+		const struct member *m = &data->object.members[i];
+		const struct shape_field *f = shape_find(s, m->key);
+		int r = f ? check_field(s, f, m->value, err)
+			  : ov_fail(err, OV_EINVALID, "%s: unknown field \"" STR_FMT "\"", s->name,
+					    STR_ARG(m->key));
+
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < s->n; i++)
+		if (s->fields[i].need == REQ && !value_at(data, s->fields[i].name))
+			return ov_fail(err, OV_EINVALID, "%s.%s is missing", s->name,
+					s->fields[i].name);
+	return 0;
+}
+
+struct texts texts_from(struct arena *a, const value *list)
+{
+	struct texts t = { arena_array(a, str, value_count(list)), value_count(list) };
+
+	for (size_t i = 0; i < t.n; i++)
+		t.p[i] = value_str_or(value_item(list, i), STR(""));
+	return t;
+}
+
+static void fill_field(struct arena *a, const struct shape_field *f, char *is, const value *v)
+{
+	void *at = is + f->offset;
+
+	if (f->has != SIZE_MAX)
+		*(bool *)(is + f->has) = true;
+	switch (f->type) {
+	case SHAPE_TEXT:
+	case SHAPE_NOTE: *(str *)at = v->s; break;
+	case SHAPE_NUM: *(int64_t *)at = v->i; break;
+	case SHAPE_FLAG: *(bool *)at = v->b; break;
+	case SHAPE_ENUM: *(int *)at = MAX(status_parse(f->words, v->s), 0); break;
+	case SHAPE_LIST: *(struct texts *)at = texts_from(a, v); break;
+	case SHAPE_OBJECT:
+	case SHAPE_OBJECTS: *(const value **)at = v; break;
+	}
+}
+
+void *shape_fill(struct arena *a, const struct shape *s, const value *data)
+{
+	char *is = arena_zalloc(a, s->size);
+
+	for (size_t i = 0; i < value_count(data); i++) {
+		const struct member *m = &data->object.members[i];
+		const struct shape_field *f = shape_find(s, m->key);
+
+		if (f && m->value->kind == shape_value_kind(f->type))
+			fill_field(a, f, is, m->value);
+	}
+	return is;
+}
+
+/* Outcomes quote the output of programs: what is not text would not come back from the log as it was. */
+static value *text_value(struct arena *a, str s)
+{
+	return value_str(a, utf8_valid(s) ? arena_str(a, s) : utf8_clean(a, s));
+}
+
+static value *list_value(struct arena *a, const struct texts *t)
+{
+	value *list = value_array(a);
+
+	for (size_t i = 0; i < t->n; i++)
+		value_push(a, list, text_value(a, t->p[i]));
+	return list;
+}
+
+/* NULL where it is zero, empty or absent, and need not be there. */
+static value *field_value(struct arena *a, const struct shape_field *f, const char *is)
+{
+	const void *at = is + f->offset;
+	bool need = f->need == REQ || (f->has != SIZE_MAX && *(const bool *)(is + f->has));
+	const value *v;
+	int word;
+	str s;
+
+	switch (f->type) {
+	case SHAPE_TEXT:
+	case SHAPE_NOTE:
+		s = *(const str *)at;
+		/* Secrets go before a text is cut: half of one is not recognised any more. */
+		if (f->type == SHAPE_NOTE)
+			s = utf8_truncate(redact(a, s), LIMIT_NOTE);
+		return s.n || need ? text_value(a, s) : NULL;
+	case SHAPE_NUM:
+		return *(const int64_t *)at || need ? value_int(a, *(const int64_t *)at) : NULL;
+	case SHAPE_FLAG: return *(const bool *)at || need ? value_bool(a, *(const bool *)at) : NULL;
+	case SHAPE_ENUM:
+		word = *(const int *)at;
+		return word || need ? value_cstr(a, status_name(f->words, word)) : NULL;
+	case SHAPE_LIST: return ((const struct texts *)at)->n || need ? list_value(a, at) : NULL;
+	case SHAPE_OBJECT:
+	case SHAPE_OBJECTS: break;
+	}
+	v = *(const value *const *)at;
+	return v ? value_copy(a, v) : NULL;
+}
+
+value *shape_data(struct arena *a, const struct shape *s, const void *is)
+{
+	value *data = value_object(a);
+
+	for (size_t i = 0; i < s->n; i++) {
+		value *v = field_value(a, &s->fields[i], is);
+
+		if (v)
+			value_append_member(a, data, str_from(s->fields[i].name), v);
+	}
+	return data;
+}

@@ -1,0 +1,76 @@
+#pragma once
+/*
+ * Structs that are written once, as rows, and stand in JSON elsewhere: events, what commands take, what
+ * came of effects. Whoever has such rows keeps them in a .def,
+ *
+ *	TEXT(REQ, session, "the agent's own id of it")
+ *	ENUM(OPT, node_status, node_statuses, to, "what it becomes")
+ *
+ * and expands it twice: after core/shape/members.def within a struct, after core/shape/rows.def within a table
+ * of struct shape_field, where THIS is that struct. The .def ends with core/shape/end.def, which takes the
+ * macros away; core/shape/none.def makes all rows nothing, for who wants the names of the structs alone.
+ *
+ * Types: TEXT str, NOTE a str that is cut to LIMIT_NOTE, NUM int64_t, FLAG bool, ENUM an enum with the table
+ * of its words, LIST struct texts, OBJECT and OBJECTS (an array of them) const value *. Needs: REQ is always
+ * there; OPT is left out when it is zero, empty or NULL; MAYBE where that would say something else: has_NAME
+ * tells whether it is there. Pure; everything lives in the arena that is given, or is borrowed.
+ */
+#include "base/ov.h"
+#include "data/value/value.h"
+
+struct status_table;
+
+/* A list of texts in an arena. p is NULL where the list is absent. */
+struct texts {
+	str *p;
+	size_t n;
+};
+
+enum shape_need { REQ, OPT, MAYBE };
+enum shape_type {
+	SHAPE_TEXT,
+	SHAPE_NOTE,
+	SHAPE_NUM,
+	SHAPE_FLAG,
+	SHAPE_ENUM,
+	SHAPE_LIST,
+	SHAPE_OBJECT,
+	SHAPE_OBJECTS
+};
+
+struct shape_field {
+	const char *name;
+	enum shape_type type;
+	enum shape_need need;
+	const char *help;
+	size_t offset;                    /* in the struct */
+	size_t has;                       /* of has_NAME there, or SIZE_MAX */
+	const struct status_table *words; /* of an ENUM */
+};
+
+struct shape {
+	const char *name; /* for messages: "run.session" */
+	const struct shape_field *fields;
+	size_t n;
+	size_t size; /* of the struct */
+};
+
+/* Sets a field that may be absent. */
+#define MAYBE_SET(e, name, x)             \
+	do {                              \
+		__typeof__(e) set_ = (e); \
+		set_->has_##name = true;  \
+		set_->name = (x);         \
+	} while (0)
+/* An array of texts as a list; NULL is none. */
+struct texts texts_from(struct arena *a, const value *list);
+
+/* What the values of such a field are in JSON. */
+enum value_kind shape_value_kind(enum shape_type type);
+const struct shape_field *shape_find(const struct shape *s, str name);
+/* 0, or OV_EINVALID with what is wrong: unknown, missing or mistyped members. */
+int shape_check(const struct shape *s, const value *data, struct ov_err *err);
+/* The struct, from data that is, or will be, checked; texts are borrowed from data. */
+void *shape_fill(struct arena *a, const struct shape *s, const value *data);
+/* What is in the struct, as an object that shares nothing with it: texts are copied, and made UTF-8. */
+value *shape_data(struct arena *a, const struct shape *s, const void *is);
