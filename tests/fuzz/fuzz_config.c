@@ -15,8 +15,8 @@ static void check(const struct config *c)
 
 	if (value_count(view) < 23 || json_text(&a, view).n == 0)
 		abort();
-	if (c->workers_max < 1 || c->policy.agents_n != c->agents_n || c->retry_max_attempts < 1 ||
-			c->workers_max_waiting < 1)
+	if (c->policy.workers_max < 1 || c->policy.agents_n != c->agents_n ||
+			c->policy.retry_max_attempts < 1 || c->policy.workers_max_waiting < 1)
 		abort();
 	for (size_t i = 0; i < c->agents_n; i++)
 		if (c->agents[i].command_n == 0 || c->agents[i].concurrency < 1 ||

@@ -154,7 +154,7 @@ static const struct habit habits[] = {
 /* A healthy one comes to its end within what is expected of a node. */
 static unsigned turns_drawn(struct machine *m, const struct habit *h)
 {
-	size_t most = m->s->config ? (size_t)m->s->config->estimate[RES_ITERATIONS] : 4;
+	size_t most = m->s->config ? (size_t)m->s->config->policy.estimate[RES_ITERATIONS] : 4;
 
 	if (strcmp(h->script, "loop_flaky") == 0)
 		return 2;

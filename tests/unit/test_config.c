@@ -27,24 +27,24 @@ TEST(defaults)
 
 	assert_int_equal(c->tick_every, 2 * OV_MINUTE);
 	assert_int_equal(c->stop_grace, 10 * OV_SECOND);
-	assert_int_equal(c->retry_max_attempts, 3);
-	assert_int_equal(c->retry_delay[0], 5 * OV_SECOND);
-	assert_int_equal(c->retry_delay[1], 30 * OV_SECOND);
-	assert_int_equal(c->retry_delay[2], 2 * OV_MINUTE);
-	assert_int_equal(c->planner_max_phases, 5);
-	assert_int_equal(c->planner_max_tasks, 7);
-	assert_int_equal(c->planner_max_subtasks, 7);
+	assert_int_equal(c->policy.retry_max_attempts, 3);
+	assert_int_equal(c->policy.retry_delay[0], 5 * OV_SECOND);
+	assert_int_equal(c->policy.retry_delay[1], 30 * OV_SECOND);
+	assert_int_equal(c->policy.retry_delay[2], 2 * OV_MINUTE);
+	assert_int_equal(c->policy.plan.max_phases, 5);
+	assert_int_equal(c->policy.plan.max_tasks, 7);
+	assert_int_equal(c->policy.plan.max_subtasks, 7);
 	assert_int_equal(c->limits_min_free_memory_bytes, 256 << 20);
 	assert_int_equal(c->limits_max_load_pct, 0);
 	assert_int_equal(c->limits_run_output_bytes, 64 << 20);
-	assert_int_equal(c->workers_max, 2);
-	assert_int_equal(c->workspace_check_command.n, 0);
+	assert_int_equal(c->policy.workers_max, 2);
+	assert_int_equal(c->policy.check_command.n, 0);
 	assert_int_equal(c->workspace_check_timeout, 15 * OV_MINUTE);
 	assert_int_equal(c->accept_target.n, 0);
-	assert_int_equal(c->accept_conflict_rounds, 3);
-	assert_int_equal(c->workers_max_waiting, 8);
-	assert_int_equal(c->accept_dirty_wait, 5 * OV_MINUTE);
-	assert_int_equal(c->accept_dirty_notice, OV_MINUTE);
+	assert_int_equal(c->policy.conflict_rounds, 3);
+	assert_int_equal(c->policy.workers_max_waiting, 8);
+	assert_int_equal(c->policy.dirty_wait, 5 * OV_MINUTE);
+	assert_int_equal(c->policy.dirty_notice, OV_MINUTE);
 	assert_int_equal(c->obsolete_n, 0);
 	assert_true(c->http_enabled);
 	assert_int_equal(c->http_port, 0);
@@ -220,10 +220,10 @@ TEST(everything_set)
 			"[roles]\nreviewer = \"fast\"\n\"any role\" = \"fast\"\n");
 	const struct config_agent *a = &c->agents[0];
 
-	assert_true(str_is(c->default_agent, "fast"));
+	assert_true(str_is(c->policy.default_agent, "fast"));
 	assert_int_equal(c->tick_every, 90 * OV_SECOND);
 	assert_int_equal(c->stop_grace, 0);
-	assert_int_equal(c->retry_delay[2], OV_DAY);
+	assert_int_equal(c->policy.retry_delay[2], OV_DAY);
 	assert_int_equal(c->limits_min_free_memory_bytes, 0);
 	assert_int_equal(c->limits_max_load_pct, 150);
 	assert_int_equal(c->limits_run_output_bytes, 1 << 30);
@@ -241,7 +241,7 @@ TEST(everything_set)
 	assert_true(str_is(a->env[0].name, "KEY") && str_is(a->env[0].value, "v"));
 	assert_int_equal(a->env_pass_n, 1);
 	assert_int_equal(a->concurrency, 3);
-	assert_int_equal(c->roles_n, 2);
+	assert_int_equal(c->policy.roles_n, 2);
 	assert_true(str_is(c->policy.default_agent, "fast"));
 	assert_true(str_is(c->policy.target_branch, "release/2.x"));
 	assert_true(str_is(c->policy.check_command, "make test"));
@@ -684,8 +684,8 @@ TEST(template_has_what_was_found)
 	config_template(&text, found, ARRAY_LEN(found));
 	assert_int_equal(toml_parse(&a, buf_str(&text), &doc, NULL), 0);
 	c = parse(buf_cstr(&text));
-	assert_true(str_is(c->workspace_check_command, "make test"));
-	assert_int_equal(c->workers_max, 7);
+	assert_true(str_is(c->policy.check_command, "make test"));
+	assert_int_equal(c->policy.workers_max, 7);
 	assert_false(str_contains(buf_str(&text), STR("#max = 2")));
 	config_free(c);
 	buf_done(&text);
@@ -701,11 +701,11 @@ TEST(tables_may_be_written_in_parts)
 			"[accept]\nconflict_rounds = 7\n[supervisor]\nbackoff.base = \"1s\"\n"
 			"[supervisor.backoff]\nmax = \"9s\"\n");
 
-	assert_int_equal(c->accept_dirty_wait, 4000);
-	assert_int_equal(c->accept_review, REVIEW_ALWAYS);
-	assert_int_equal(c->accept_conflict_rounds, 7);
-	assert_int_equal(c->backoff_base, 1000);
-	assert_int_equal(c->backoff_max, 9000);
+	assert_int_equal(c->policy.dirty_wait, 4000);
+	assert_int_equal(c->policy.review, REVIEW_ALWAYS);
+	assert_int_equal(c->policy.conflict_rounds, 7);
+	assert_int_equal(c->policy.backoff_base, 1000);
+	assert_int_equal(c->policy.backoff_max, 9000);
 	config_free(c);
 	/* Which of two values is meant nobody can know. */
 	assert_int_equal(config_parse(STR("[workers]\nmax = 3\n[workers]\nmax = 4\n"), &c, &err),
@@ -852,9 +852,9 @@ TEST(options_of_the_command_line_stand_in_place_of_the_files)
 	assert_int_equal(config_parse_with(STR("[workers]\nmax = 2\n[auto]\nconcurrency = 3\n"),
 					 sets, ARRAY_LEN(sets), &c, &err),
 			0);
-	assert_int_equal(c->workers_max, 8);
-	assert_int_equal(c->auto_concurrency, 3);
-	assert_int_equal(c->pool_wait, 3 * OV_SECOND);
+	assert_int_equal(c->policy.workers_max, 8);
+	assert_int_equal(c->policy.auto_concurrency, 3);
+	assert_int_equal(c->policy.pool_wait, 3 * OV_SECOND);
 	assert_true(str_is(c->task_pool_command, "echo a=b"));
 	assert_false(c->radar);
 	config_free(c);

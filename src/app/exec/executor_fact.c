@@ -93,7 +93,7 @@ static int64_t cost_of(const struct live_run *lr, const char **ret_source)
 		return cost;
 	cost = account_usage_untrue(c) || !tokens_of(&c->usage)
 			? COST_UNKNOWN
-			: price_of(&lr->x->o.config->prices, model_of(lr), &c->usage);
+			: price_of(&lr->x->o.config->policy.prices, model_of(lr), &c->usage);
 	*ret_source = cost >= 0 ? "prices" : NULL;
 	return cost >= 0 ? cost : MAX(c->cost_microusd, (int64_t)0);
 }

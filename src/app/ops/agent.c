@@ -45,9 +45,9 @@ static value *roles_value(struct arena *a, const struct config *c, str agent)
 {
 	value *v = value_array(a);
 
-	for (size_t i = 0; i < c->roles_n; i++)
-		if (str_eq(c->roles[i].agent, agent))
-			value_push(a, v, value_str(a, c->roles[i].name));
+	for (size_t i = 0; i < c->policy.roles_n; i++)
+		if (str_eq(c->policy.roles[i].agent, agent))
+			value_push(a, v, value_str(a, c->policy.roles[i].name));
 	return v;
 }
 
@@ -69,7 +69,8 @@ static value *agent_value(struct op_ctx *cx, const struct config_agent *agent)
 	value *v = value_object(a);
 
 	value_put(a, v, "name", value_str(a, agent->name));
-	value_put(a, v, "default", value_bool(a, str_eq(agent->name, cx->config->default_agent)));
+	value_put(a, v, "default",
+			value_bool(a, str_eq(agent->name, cx->config->policy.default_agent)));
 	value_put(a, v, "roles", roles_value(a, cx->config, agent->name));
 	value_put(a, v, "runtime", value_str(a, agent->runtime));
 	value_put(a, v, "format", value_str(a, agent->format));

@@ -149,7 +149,8 @@ int op_status_get(struct op_ctx *cx, const value *params, value **ret, struct ov
 			value_bool(cx->arena,
 					policy_waits_unchecked(&cx->config->policy,
 							cx->state->automatic.on)));
-	value_put(cx->arena, v, "workers_max", value_int(cx->arena, cx->config->workers_max));
+	value_put(cx->arena, v, "workers_max",
+			value_int(cx->arena, cx->config->policy.workers_max));
 	*ret = v;
 	return 0;
 }

@@ -18,7 +18,8 @@ int op_worker_list(struct op_ctx *cx, const value *params, value **ret, struct o
 				view_worker(cx->arena, cx->state, cx->state->workers.p[i]));
 	value_put(cx->arena, v, "workers", list);
 	value_put(cx->arena, v, "auto", view_auto(cx->arena, &w, cx->now));
-	value_put(cx->arena, v, "workers_max", value_int(cx->arena, cx->config->workers_max));
+	value_put(cx->arena, v, "workers_max",
+			value_int(cx->arena, cx->config->policy.workers_max));
 	*ret = v;
 	return 0;
 }

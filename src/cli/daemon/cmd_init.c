@@ -121,7 +121,7 @@ static void look_at_checks(struct cli *c, struct init *in)
 		return;
 	in->unchecked = policy_waits_unchecked(&config->policy, false);
 	if (!in->wrote_config) {
-		in->check = arena_str(c->arena, config->workspace_check_command);
+		in->check = arena_str(c->arena, config->policy.check_command);
 		in->check_file = "config.toml";
 	}
 	config_free(config);

@@ -271,6 +271,8 @@ void config_check_agent(struct config_reader *r, str key, str name)
 
 static void read_roles(struct config_reader *r, const value *v)
 {
+	struct policy_role *roles;
+
 	if (!v || !config_want(r, STR("roles"), v, V_OBJECT))
 		return;
 	if (v->object.n > MAX_ROLES) {
@@ -278,12 +280,13 @@ static void read_roles(struct config_reader *r, const value *v)
 				MAX_ROLES);
 		return;
 	}
-	r->c->roles = arena_array(&r->c->arena, struct policy_role, v->object.n + 1);
-	r->c->roles_n = v->object.n;
+	roles = arena_array(&r->c->arena, struct policy_role, v->object.n + 1);
+	r->c->policy.roles = roles;
+	r->c->policy.roles_n = v->object.n;
 	for (size_t i = 0; i < v->object.n; i++) {
 		const struct member *m = &v->object.members[i];
 		str key = arena_printf(&r->c->arena, "roles." STR_FMT, STR_ARG(m->key));
-		struct policy_role *role = &r->c->roles[i];
+		struct policy_role *role = &roles[i];
 
 		role->name = m->key;
 		if (m->key.n == 0 || m->key.n > LIMIT_NAME)
@@ -308,11 +311,11 @@ static bool branch_valid(str s)
 			!str_contains(s, STR("@{"));
 }
 
-static ov_time scaled(const struct config *c, ov_time wait)
+static ov_time scaled(const struct policy *p, ov_time wait)
 {
 	ov_time usual = 15 * OV_MINUTE;
 
-	return MAX((wait * c->idle_after + usual - 1) / usual, (ov_time)10);
+	return MAX((wait * p->idle_after + usual - 1) / usual, (ov_time)10);
 }
 
 /*
@@ -322,21 +325,22 @@ static ov_time scaled(const struct config *c, ov_time wait)
  */
 static void scale_waits(struct config *c)
 {
+	struct policy *p = &c->policy;
 	bool base = config_lookup(c->doc, STR("supervisor.backoff.base")),
 	     max = config_lookup(c->doc, STR("supervisor.backoff.max"));
 
-	c->limit_base = max ? MIN(c->backoff_base, c->backoff_max) : c->backoff_base;
-	c->limit_max = MAX(c->backoff_max, c->limit_base);
+	p->limit_base = max ? MIN(p->backoff_base, p->backoff_max) : p->backoff_base;
+	p->limit_max = MAX(p->backoff_max, p->limit_base);
 	if (!config_lookup(c->doc, STR("supervisor.min_resend_interval")))
-		c->min_resend_interval = scaled(c, c->min_resend_interval);
+		p->min_resend_interval = scaled(p, p->min_resend_interval);
 	if (!base)
-		c->backoff_base = scaled(c, c->backoff_base);
+		p->backoff_base = scaled(p, p->backoff_base);
 	if (!max)
-		c->backoff_max = scaled(c, c->backoff_max);
+		p->backoff_max = scaled(p, p->backoff_max);
 	if (!base)
-		c->backoff_base = MIN(c->backoff_base, c->backoff_max);
+		p->backoff_base = MIN(p->backoff_base, p->backoff_max);
 	if (!max)
-		c->backoff_max = MAX(c->backoff_base, c->backoff_max);
+		p->backoff_max = MAX(p->backoff_base, p->backoff_max);
 }
 
 /* Where one option must fit another. */
@@ -344,15 +348,15 @@ static void check_together(struct config_reader *r)
 {
 	const struct config *c = r->c;
 
-	if (c->default_agent.n)
-		config_check_agent(r, STR("defaults.agent"), c->default_agent);
+	if (c->policy.default_agent.n)
+		config_check_agent(r, STR("defaults.agent"), c->policy.default_agent);
 	if (!branch_valid(c->accept_target))
 		config_problem(r, STR("accept.target"),
 				"\"" STR_FMT "\" cannot be the name of a branch",
 				STR_ARG(c->accept_target));
 	config_check_planner(r);
 	config_check_watch(r);
-	if (c->backoff_base > c->backoff_max)
+	if (c->policy.backoff_base > c->policy.backoff_max)
 		config_problem(r, STR("supervisor.backoff.base"),
 				"must not exceed supervisor.backoff.max");
 }
@@ -386,8 +390,8 @@ static int read_all(struct config *c, str toml, const char *const *sets, size_t 
 	read_roles(&r, value_at(doc, "roles"));
 	config_read_prices(&r, value_at(doc, "prices"));
 	config_read_channels(&r, config_lookup(doc, STR("escalation.channels")));
-	if (!c->default_agent.n && c->agents_n == 1)
-		c->default_agent = c->agents[0].name; /* there is nothing to choose */
+	if (!c->policy.default_agent.n && c->agents_n == 1)
+		c->policy.default_agent = c->agents[0].name; /* there is nothing to choose */
 	scale_waits(c);
 	check_together(&r);
 	config_check_policy(&r);

@@ -1,9 +1,10 @@
 #pragma once
 /*
- * The configuration: one table of options (name, type, range, default, help) from which come the
- * reading of config.toml, its checking, `config show`, docs/configuration.md and the file that
- * `init` writes. Pure: text in, struct out, so that the command line checks a file without a
- * daemon. An unknown key is an error that names the nearest one. A struct config owns everything in
+ * The configuration: one table of options (name, type, range, default, help, and the member that it
+ * lands in) from which come the reading of config.toml, its checking, `config show`,
+ * docs/configuration.md and the file that `init` writes. A new option is one row and one member: of
+ * struct policy where the core decides by it, otherwise of struct config. Pure: text in, struct out, so
+ * that the command line checks a file without a daemon. An unknown key is an error that names the nearest one. A struct config owns everything in
  * it through its arena and is never changed after config_parse; a reload makes a new one.
  */
 #include "base/arena.h"
@@ -33,22 +34,18 @@ struct config {
 	const str *obsolete; /* options in it that mean nothing any more, a sentence about each */
 	size_t obsolete_n;
 
-	str default_agent;
+	struct policy policy; /* what the core decides by: most options land in it as they are */
+
 	enum sandbox default_sandbox;
 	ov_time tick_every;
-	ov_time retry_delay[3];
-	int64_t retry_max_attempts;
 	enum planner_provider planner_provider;
 	str planner_model, planner_base_url, planner_api_key_env, planner_command; /* as written */
 	ov_time planner_timeout;
 	int64_t planner_max_tokens, planner_max_repairs;
-	bool planner_fallback, planner_diagnose;
-	int64_t planner_max_phases, planner_max_tasks, planner_max_subtasks;
 	int64_t limits_min_free_memory_bytes, limits_min_free_disk_bytes; /* 0: not looked at */
 	int64_t limits_max_load_pct; /* of the number of processors; 0: not looked at */
 	int64_t limits_run_output_bytes;
-	int64_t workers_max, workers_max_waiting;
-	str workspace_check_command, workspace_setup_command;
+	str workspace_setup_command;
 	ov_time workspace_check_timeout, workspace_setup_timeout;
 	const str *workspace_test_report, *workspace_coverage_report, *commands_env_pass;
 	size_t workspace_test_report_n, workspace_coverage_report_n, commands_env_pass_n;
@@ -58,42 +55,14 @@ struct config {
 	int64_t rescue_keep_count;
 	ov_time rescue_keep;
 	str accept_target; /* empty: the branch that the checkout is on when the daemon starts */
-	int64_t accept_conflict_rounds;
-	ov_time accept_dirty_wait, accept_dirty_notice;
-	enum accept_review accept_review;
-	enum accept_leftovers accept_leftovers;
-	enum accept_unchecked accept_unchecked;
-	ov_time accept_ageing;
 	str accept_remote;
 	bool accept_push;
-	struct accept_commands accept,
-			automatic; /* [accept]; [auto]: of its tasks, where it says so */
-	str auto_agent, task_pool_command;
-	ov_time task_pool_timeout, pool_wait, pool_wait_max;
-	enum pool_failure task_pool_on_failure;
-	int64_t auto_concurrency, auto_failures, agent_failures, pool_retries;
-	ov_time pool_retry_wait;
-	int64_t auto_budget[RESOURCE_COUNT], task_budget[RESOURCE_COUNT];
-	int64_t patrol_restarts, patrol_resends; /* [patrol] */
-	ov_time patrol_confirm;
-	bool radar; /* supervisor.radar */
-	ov_time idle_after, max_run, mute_after, ask_after, done_grace, min_resend_interval,
-			backoff_base, backoff_max, limit_base, limit_max,
-			limit_wait_max; /* limit_*: not scaled */
-	int64_t max_retries;
-	ov_time remind_after, default_after; /* [escalation] */
-	int64_t max_reminders;
-	bool escalation_auto;
-	struct policy_route routes[URGENCY_COUNT]; /* [escalation.routes] */
-	int64_t notice_attempts, notices_per_hour;
-	ov_time notice_retry, notice_retry_max;
-	const str *allow_agents, *allow_cross_agent; /* [policy] */
-	size_t allow_agents_n, allow_cross_agent_n;
-	int64_t estimate[RESOURCE_COUNT], budget[RESOURCE_COUNT]; /* as in struct policy */
-	struct oversight oversight; /* [oversight]: of the preset, and what is said beside it */
-	enum preset oversight_preset;
-	int oversight_pause;                 /* enum pause_scope */
-	int64_t quiet_from, quiet_to;        /* minutes of the day; -1: none */
+	str auto_agent, task_pool_command; /* auto_agent: as written */
+	ov_time task_pool_timeout;
+	bool radar;                   /* supervisor.radar */
+	const str *allow_cross_agent; /* [policy]: as written */
+	size_t allow_cross_agent_n;
+	enum preset oversight_preset;        /* from which policy.oversight began */
 	bool cgroups;                        /* supervisor.cgroups */
 	ov_time interrupt_grace, stop_grace; /* [supervisor]: before SIGTERM, and before SIGKILL */
 	ov_time drain_timeout;               /* [supervisor] */
@@ -109,16 +78,11 @@ struct config {
 
 	struct config_agent *agents;
 	size_t agents_n;
-	struct policy_role *roles;
-	size_t roles_n;
 
-	struct prices prices; /* [prices."MODEL"] */
 	bool escalation_desktop;
 	str escalation_hook;
 	struct config_channel *channels; /* [escalation.channels.NAME], and those without a table */
 	size_t channels_n;
-
-	struct policy policy; /* what the core decides by; borrows from the above */
 };
 
 /* Everything wrong is reported at once in err's message, one problem per line, each with its key. */

@@ -34,16 +34,17 @@ static void view_prices(struct arena *a, value *out, const struct config *c)
 {
 	struct options all = config_price_options();
 
-	for (size_t i = 0; i < c->prices.n; i++)
+	for (size_t i = 0; i < c->policy.prices.n; i++)
 		for (size_t k = 0; k < all.n; k++) {
 			const struct option *o = &all.p[k];
 			const value *doc = value_get(value_at(c->doc, "prices"),
-					c->prices.p[i].model);
+					c->policy.prices.p[i].model);
 
 			value_set(a, out,
 					arena_printf(a, "prices.\"" STR_FMT "\".%s",
-							STR_ARG(c->prices.p[i].model), o->key),
-					entry(a, config_option_value(a, o, &c->prices.p[i]),
+							STR_ARG(c->policy.prices.p[i].model),
+							o->key),
+					entry(a, config_option_value(a, o, &c->policy.prices.p[i]),
 							value_null(a),
 							value_at(doc, o->key) != NULL, o->help));
 		}
@@ -94,10 +95,11 @@ value *config_view(struct arena *a, const struct config *c)
 						o->help));
 	for (size_t i = 0; i < c->agents_n; i++)
 		view_agent(a, out, c, &c->agents[i]);
-	for (size_t i = 0; i < c->roles_n; i++)
-		value_set(a, out, arena_printf(a, "roles." STR_FMT, STR_ARG(c->roles[i].name)),
-				entry(a, value_str(a, c->roles[i].agent), value_null(a), true,
-						"The agent that takes nodes of this role."));
+	for (size_t i = 0; i < c->policy.roles_n; i++)
+		value_set(a, out,
+				arena_printf(a, "roles." STR_FMT, STR_ARG(c->policy.roles[i].name)),
+				entry(a, value_str(a, c->policy.roles[i].agent), value_null(a),
+						true, "The agent that takes nodes of this role."));
 	view_channels(a, out, c);
 	view_prices(a, out, c);
 	return out;

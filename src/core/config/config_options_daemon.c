@@ -11,7 +11,8 @@ static const char *const pauses[] = { "auto", "goal", "node", NULL }; /* enum pa
 
 #define THRESHOLD(group, key, type, member, min, max, ...)                               \
 	{ "oversight." group "." key, OPT_OF_##type, min, max, NULL, FIFTH(__VA_ARGS__), \
-		CHOICES_OF_##type, offsetof(struct config, oversight.member), .preset = true },
+		CHOICES_OF_##type, offsetof(struct config, policy.oversight.member),     \
+		.preset = true },
 #define FIFTH(...) FIFTH_OF(__VA_ARGS__)
 #define FIFTH_OF(a, b, c, d, e) e
 #define OPT_OF_COUNT OPT_INT
@@ -34,7 +35,7 @@ static const struct option table[] = {
 			"What level pause holds: the whole goal, or only the node; auto: the node "
 			"while other work of its goal can go on without it, otherwise the goal. Of "
 			"a task of the pool always the node.",
-			pauses, AT(oversight_pause) },
+			pauses, AT(policy.oversight.pause) },
 	THRESHOLDS(THRESHOLD){ "http.enabled", OPT_BOOL, 0, 0, "true",
 			"Serve HTTP (dashboard, /rpc, /events, /metrics) on the loopback address.",
 			AT(http_enabled) },

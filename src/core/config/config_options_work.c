@@ -25,16 +25,16 @@ static const struct option table[] = {
 			"(for "
 			"your files, review, its next attempt, its agent) keeps its worktree but "
 			"does not count.",
-			AT(workers_max) },
+			AT(policy.workers_max) },
 	{ "workers.max_waiting", OPT_INT, 1, 256, "8",
 			"Number of tasks that may wait at once, of the pool and of auto mode each; "
 			"then nothing new is started. Those that wait for their agent or for your "
 			"answer to it give their worker back first.",
-			AT(workers_max_waiting) },
+			AT(policy.workers_max_waiting) },
 	{ "workspace.check_command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
 			"Run by sh -c in the worktree: work is accepted only when it succeeds. A "
 			"node's own check command comes before it.",
-			AT(workspace_check_command) },
+			AT(policy.check_command) },
 	{ "workspace.check_timeout", OPT_DURATION, 10, 7 * OV_DAY, "\"15m\"",
 			"A check that takes longer has failed.", AT(workspace_check_timeout) },
 	{ "workspace.test_report", OPT_TEXTS, 0, LIMIT_NOTE, "[]",
@@ -82,13 +82,13 @@ static const struct option table[] = {
 	{ "patrol.restarts", OPT_INT, 0, 20, "2",
 			"How often a session that is gone is started again before its worker is "
 			"in error and a person is asked.",
-			AT(patrol_restarts) },
+			AT(policy.patrol_restarts) },
 	{ "patrol.confirm", OPT_DURATION, 10, OV_DAY, "\"30s\"",
 			"An instruction typed into a terminal that is not confirmed after this is "
 			"given again.",
-			AT(patrol_confirm) },
+			AT(policy.patrol_confirm) },
 	{ "patrol.resends", OPT_INT, 0, 20, "3", "How often that happens before it has failed.",
-			AT(patrol_resends) },
+			AT(policy.patrol_resends) },
 };
 
 const struct options config_options_work = { table, ARRAY_LEN(table) };

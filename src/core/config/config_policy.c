@@ -19,33 +19,25 @@ static str entry_key(struct config_reader *r, const char *option, size_t i)
 	return arena_printf(&r->c->arena, "policy.%s[%zu]", option, i);
 }
 
-static bool allowed(const struct config *c, str name)
-{
-	for (size_t i = 0; i < c->allow_agents_n; i++)
-		if (any(c->allow_agents[i]) || str_eq(c->allow_agents[i], name))
-			return true;
-	return false;
-}
-
 static void check_allow_agents(struct config_reader *r)
 {
-	const struct config *c = r->c;
+	const struct policy *p = &r->c->policy;
 
-	if (c->allow_agents_n == 0)
+	if (p->allow_agents_n == 0)
 		config_problem(r, STR("policy.allow_agents"),
 				"is empty: no agent could be given work; name some, or write "
 				"[\"*\"]");
-	for (size_t i = 0; i < c->allow_agents_n; i++) {
-		str name = c->allow_agents[i], key = entry_key(r, "allow_agents", i);
+	for (size_t i = 0; i < p->allow_agents_n; i++) {
+		str name = p->allow_agents[i], key = entry_key(r, "allow_agents", i);
 
-		if (any(name) && c->allow_agents_n > 1)
+		if (any(name) && p->allow_agents_n > 1)
 			config_problem(r, key,
 					"\"*\" allows every agent; leave it or the names "
 					"out");
 		else if (!any(name))
 			config_check_agent(r, key, name);
 		for (size_t k = 0; k < i; k++)
-			if (str_eq(name, c->allow_agents[k]))
+			if (str_eq(name, p->allow_agents[k]))
 				config_problem(r, key, "\"" STR_FMT "\" is there twice",
 						STR_ARG(name));
 	}
@@ -54,21 +46,21 @@ static void check_allow_agents(struct config_reader *r)
 /* Who would be given work by one option must not be refused it by another. */
 static void check_routes(struct config_reader *r)
 {
-	const struct config *c = r->c;
+	const struct policy *p = &r->c->policy;
 
-	if (c->allow_agents_n == 0)
+	if (p->allow_agents_n == 0)
 		return;
-	if (c->default_agent.n && !allowed(c, c->default_agent))
+	if (p->default_agent.n && !agent_allowed(p, p->default_agent))
 		config_problem(r, STR("defaults.agent"),
 				"\"" STR_FMT "\" is not in policy.allow_agents",
-				STR_ARG(c->default_agent));
-	for (size_t i = 0; i < c->roles_n; i++)
-		if (c->roles[i].agent.n && !allowed(c, c->roles[i].agent))
+				STR_ARG(p->default_agent));
+	for (size_t i = 0; i < p->roles_n; i++)
+		if (p->roles[i].agent.n && !agent_allowed(p, p->roles[i].agent))
 			config_problem(r,
 					arena_printf(&r->c->arena, "roles." STR_FMT,
-							STR_ARG(c->roles[i].name)),
+							STR_ARG(p->roles[i].name)),
 					"\"" STR_FMT "\" is not in policy.allow_agents",
-					STR_ARG(c->roles[i].agent));
+					STR_ARG(p->roles[i].agent));
 }
 
 static void check_side(struct config_reader *r, str key, str name)
@@ -76,7 +68,7 @@ static void check_side(struct config_reader *r, str key, str name)
 	if (any(name))
 		return;
 	config_check_agent(r, key, name);
-	if (r->c->allow_agents_n && !allowed(r->c, name))
+	if (r->c->policy.allow_agents_n && !agent_allowed(&r->c->policy, name))
 		config_problem(r, key, "\"" STR_FMT "\" is not in policy.allow_agents",
 				STR_ARG(name));
 }
@@ -136,7 +128,7 @@ static bool is_channel(const struct config *c, str name)
 static void check_route(struct config_reader *r, enum urgency urgency)
 {
 	struct arena *a = &r->c->arena;
-	const struct policy_route *route = &r->c->routes[urgency];
+	const struct policy_route *route = &r->c->policy.routes[urgency];
 	const char **names = arena_array(a, const char *, r->c->channels_n + CHANNEL_TYPE_COUNT);
 	size_t n = 0;
 
@@ -178,6 +170,7 @@ static void check_reports(struct config_reader *r, const char *name, const str *
 void config_check_policy(struct config_reader *r)
 {
 	const struct config *c = r->c;
+	const struct policy *p = &c->policy;
 
 	check_reports(r, "workspace.test_report", c->workspace_test_report,
 			c->workspace_test_report_n);
@@ -188,13 +181,13 @@ void config_check_policy(struct config_reader *r)
 	check_cross(r);
 	for (int i = 0; i < URGENCY_COUNT; i++)
 		check_route(r, (enum urgency)i);
-	if (c->notice_retry > c->notice_retry_max)
+	if (p->notice_retry > p->notice_retry_max)
 		config_problem(r, STR("escalation.retry_base"),
 				"must not exceed escalation.retry_max");
-	if ((c->quiet_from < 0) != (c->quiet_to < 0))
-		config_problem(r, c->quiet_from < 0 ? STR("quiet.from") : STR("quiet.to"),
+	if ((p->quiet_from < 0) != (p->quiet_to < 0))
+		config_problem(r, p->quiet_from < 0 ? STR("quiet.from") : STR("quiet.to"),
 				"is missing: quiet hours need both quiet.from and quiet.to");
-	else if (c->quiet_from >= 0 && c->quiet_from == c->quiet_to)
+	else if (p->quiet_from >= 0 && p->quiet_from == p->quiet_to)
 		config_problem(r, STR("quiet.to"),
 				"is the same as quiet.from; leave both out for no quiet hours");
 }
@@ -244,13 +237,14 @@ static const struct policy_channel *policy_channels(struct config *c)
 /* No effect runs more than all of the commands there are. */
 static ov_time effect_longest(const struct config *c)
 {
+	const struct accept_commands *accept = &c->policy.accept, *automatic = &c->policy.automatic;
 	ov_time notice = 0;
 
 	for (size_t i = 0; i < c->channels_n; i++)
 		notice = MAX(notice, c->channels[i].timeout);
 	return notice + c->workspace_setup_timeout + c->workspace_check_timeout +
-			c->accept.pre_timeout + c->accept.post_timeout + c->automatic.pre_timeout +
-			c->automatic.post_timeout + c->task_pool_timeout +
+			accept->pre_timeout + accept->post_timeout + automatic->pre_timeout +
+			automatic->post_timeout + c->task_pool_timeout +
 			c->planner_timeout * (c->planner_max_repairs + 1);
 }
 
@@ -258,106 +252,28 @@ void config_fill_preset(struct config *c)
 {
 	int preset = status_parse(&presets, value_str_at(value_at(c->doc, "oversight"), "preset"));
 
-	oversight_preset(&c->oversight, preset < 0 ? PRESET_DEFAULT : (enum preset)preset);
+	oversight_preset(&c->policy.oversight, preset < 0 ? PRESET_DEFAULT : (enum preset)preset);
 }
 
-static void fill_notices(struct config *c, struct policy *p)
-{
-	p->channels = policy_channels(c);
-	p->channels_n = c->channels_n;
-	memcpy(p->routes, c->routes, sizeof(c->routes));
-	p->notify = c->escalation_auto;
-	p->notice_attempts = c->notice_attempts;
-	p->notices_per_hour = c->notices_per_hour;
-	p->notice_retry = c->notice_retry;
-	p->notice_retry_max = c->notice_retry_max;
-}
-
-static void fill_recovery(const struct config *c, struct policy *p)
-{
-	p->idle_after = c->idle_after;
-	p->idle_set = config_lookup(c->doc, STR("supervisor.idle_after")) != NULL;
-	p->max_run = c->max_run;
-	p->mute_after = c->mute_after;
-	p->mute_set = config_lookup(c->doc, STR("supervisor.mute_after")) != NULL;
-	p->ask_after = c->ask_after;
-	p->done_grace = c->done_grace;
-	p->max_nudges = c->max_retries;
-	p->min_resend_interval = c->min_resend_interval;
-	p->backoff_base = c->backoff_base;
-	p->backoff_max = c->backoff_max;
-	p->limit_base = c->limit_base;
-	p->limit_max = c->limit_max;
-	p->limit_wait_max = c->limit_wait_max;
-}
-
-static void fill_auto(const struct config *c, struct policy *p)
-{
-	p->automatic = c->automatic;
-	p->auto_agent = c->auto_agent.n ? c->auto_agent : c->default_agent;
-	p->auto_concurrency = c->auto_concurrency;
-	p->pool_on_failure = c->task_pool_on_failure;
-	p->pool_wait = c->pool_wait;
-	p->pool_wait_max = c->pool_wait_max;
-	p->pool_retries = c->pool_retries;
-	p->pool_retry_wait = c->pool_retry_wait;
-	p->auto_failures = c->auto_failures;
-	memcpy(p->auto_budget, c->auto_budget, sizeof(c->auto_budget));
-	memcpy(p->task_budget, c->task_budget, sizeof(c->task_budget));
-}
-
+/* What is no option's value as it stands; all else was read into the policy by its row. */
 void config_fill_policy(struct config *c)
 {
-	c->policy = (struct policy){
-		.default_agent = c->default_agent,
-		.agents = policy_agents(c),
-		.agents_n = c->agents_n,
-		.roles = c->roles,
-		.roles_n = c->roles_n,
-		.workers_max = c->workers_max,
-		.workers_max_waiting = c->workers_max_waiting,
-		.target_branch = c->accept_target,
-		.check_command = c->workspace_check_command,
-		.retry_max_attempts = c->retry_max_attempts,
-		.no_changes_attempts = 2,
-		.conflict_rounds = c->accept_conflict_rounds,
-		.moved_tries = 100,
-		.review_rounds = 100,
-		.dirty_wait = c->accept_dirty_wait,
-		.dirty_notice = c->accept_dirty_notice,
-		.review = c->accept_review,
-		.leftovers = c->accept_leftovers,
-		.unchecked = c->accept_unchecked,
-		.ageing = c->accept_ageing,
-		.accept = c->accept,
-		.agent_failures = c->agent_failures,
-		.patrol_restarts = c->patrol_restarts,
-		.patrol_resends = c->patrol_resends,
-		.patrol_confirm = c->patrol_confirm,
-		.effect_longest = effect_longest(c),
-		.remind_after = c->remind_after,
-		.max_reminders = c->max_reminders,
-		.default_after = c->default_after,
-		.planner = c->planner_provider != PROVIDER_NONE,
-		.fallback = c->planner_fallback,
-		.diagnose = c->planner_diagnose,
-		.allow_agents = c->allow_agents,
-		.allow_agents_n = c->allow_agents_n,
-		.cross = policy_crosses(c),
-		.cross_n = c->allow_cross_agent_n,
-		.oversight = c->oversight,
-		.prices = c->prices,
-		.quiet_from = c->quiet_from,
-		.quiet_to = c->quiet_to,
-		.plan = { c->planner_max_phases, c->planner_max_tasks, c->planner_max_subtasks },
-	};
-	memcpy(c->policy.retry_delay, c->retry_delay, sizeof(c->retry_delay));
-	memcpy(c->policy.estimate, c->estimate, sizeof(c->estimate));
-	memcpy(c->policy.budget, c->budget, sizeof(c->budget));
-	c->policy.oversight.pause = (enum pause_scope)c->oversight_pause;
-	fill_auto(c, &c->policy);
-	fill_recovery(c, &c->policy);
-	fill_notices(c, &c->policy);
+	struct policy *p = &c->policy;
+
+	p->agents = policy_agents(c);
+	p->agents_n = c->agents_n;
+	p->channels = policy_channels(c);
+	p->channels_n = c->channels_n;
+	p->cross = policy_crosses(c);
+	p->cross_n = c->allow_cross_agent_n;
+	p->target_branch = c->accept_target;
+	p->auto_agent = c->auto_agent.n ? c->auto_agent : p->default_agent;
+	p->planner = c->planner_provider != PROVIDER_NONE;
+	p->idle_set = config_lookup(c->doc, STR("supervisor.idle_after")) != NULL;
+	p->mute_set = config_lookup(c->doc, STR("supervisor.mute_after")) != NULL;
+	p->effect_longest = effect_longest(c);
+	p->no_changes_attempts = 2;
+	p->moved_tries = p->review_rounds = 100;
 }
 
 int config_check_auto(const struct config *c, const char *command, struct ov_err *err)

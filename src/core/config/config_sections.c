@@ -47,7 +47,7 @@ void config_check_planner(struct config_reader *r)
 	if (c->planner_api_key_env.n && !config_env_name_valid(c->planner_api_key_env))
 		config_problem(r, STR("planner.api_key_env"),
 				"must be the name of an environment variable, not the key");
-	if (p == PROVIDER_NONE && c->planner_diagnose)
+	if (p == PROVIDER_NONE && c->policy.diagnose)
 		config_problem(r, STR("planner.diagnose"), "needs a planner.provider");
 }
 
@@ -181,5 +181,5 @@ void config_read_prices(struct config_reader *r, const value *v)
 	prices = arena_array(&r->c->arena, struct price, v->object.n + 1);
 	for (size_t i = 0; i < v->object.n; i++)
 		read_price(r, &v->object.members[i], &prices[i]);
-	r->c->prices = (struct prices){ prices, v->object.n };
+	r->c->policy.prices = (struct prices){ prices, v->object.n };
 }

@@ -167,7 +167,7 @@ static str item_key(struct config_reader *r, str key, size_t i)
 static void read_delays(struct config_reader *r, str key, const struct option *o, const value *v,
 		ov_time *ret)
 {
-	size_t n = ARRAY_LEN(r->c->retry_delay);
+	size_t n = ARRAY_LEN(r->c->policy.retry_delay);
 
 	if (!config_want(r, key, v, V_ARRAY))
 		return;
@@ -446,7 +446,7 @@ value *config_option_default(struct arena *a, const struct option *o)
 	if (o->preset) {
 		struct config *c = arena_new(a, struct config);
 
-		oversight_preset(&c->oversight, PRESET_DEFAULT);
+		oversight_preset(&c->policy.oversight, PRESET_DEFAULT);
 		return config_option_value(a, o, c);
 	}
 	if (!o->def)
@@ -535,7 +535,7 @@ value *config_option_value(struct arena *a, const struct option *o, const void *
 	case OPT_UP_TO: return up_to_value(a, *CFIELD(base, o->offset, int64_t));
 	case OPT_DELAYS:
 		return delays_value(a, CFIELD(base, o->offset, ov_time),
-				ARRAY_LEN(((struct config *)NULL)->retry_delay));
+				ARRAY_LEN(((struct config *)NULL)->policy.retry_delay));
 	case OPT_CHOICE: return value_cstr(a, o->choices[*CFIELD(base, o->offset, int)]);
 	case OPT_NAMES:
 	case OPT_TEXTS:
