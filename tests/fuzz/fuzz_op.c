@@ -9,8 +9,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/op/op.h"
 #include "data/value/json.h"
-#include "op/op.h"
 
 static void check(bool ok)
 {

@@ -5,8 +5,8 @@
  */
 #include "base/ov.h"
 #include "core/config/config.h"
+#include "core/op/op.h"
 #include "core/state/state.h"
-#include "op/op.h"
 #include "store/store.h"
 
 struct safe_mode;
@@ -43,7 +43,7 @@ typedef int op_read_fn(struct op_ctx *cx, const value *params, value **ret, stru
 #define HANDLER_DAEMON(sym)
 #define HANDLER_NOTHING(sym)
 #define OP(sym, needs, ...) HANDLER_##needs(sym)
-#include "op/rows.def"
+#include "core/op/rows.def"
 #undef OP
 #undef HANDLER_READ
 #undef HANDLER_CHILD

@@ -384,7 +384,7 @@ static void call_auto_stop(struct daemon *d, struct rpc_call *call)
 #define HANDLER_DAEMON(sym) [OP_##sym] = call_##sym,
 #define OP(sym, needs, ...) HANDLER_##needs(sym)
 static void (*const daemon_calls[OP_COUNT])(struct daemon *d, struct rpc_call *call) = {
-#include "op/rows.def"
+#include "core/op/rows.def"
 };
 
 void server_call(void *user, struct rpc_call *call)

@@ -6,7 +6,7 @@
 #define HANDLER_CHILD(sym) [OP_##sym] = op_##sym,
 #define OP(sym, needs, ...) HANDLER_##needs(sym)
 static op_read_fn *const handlers[OP_COUNT] = {
-#include "op/rows.def"
+#include "core/op/rows.def"
 };
 
 op_read_fn *op_handler(const struct op *op)

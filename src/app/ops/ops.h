@@ -1,6 +1,6 @@
 #pragma once
 /*
- * What the operations of the table (op/op.h) do. A reading operation is a function of the state and the
+ * What the operations of the table (core/op/op.h) do. A reading operation is a function of the state and the
  * store; a writing one is a command for the engine; a few (following, waiting, stopping) need the daemon
  * itself. What takes its time on the store's files is done by a process of its own (`overseerd --once`),
  * whether the daemon runs or not: it gets neither state nor store and opens what it needs.
@@ -8,8 +8,8 @@
 #include "app/call/op_context.h"
 #include "base/buf.h"
 #include "base/ov.h"
+#include "core/op/op.h"
 #include "core/policy/caller.h"
-#include "op/op.h"
 
 /* What answers a reading operation, or one that is a process of its own: op_SYMBOL; NULL for others. */
 op_read_fn *op_handler(const struct op *op);

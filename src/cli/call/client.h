@@ -7,9 +7,9 @@
  */
 #include "base/ov.h"
 #include "base/vec.h"
+#include "core/op/op.h"
 #include "data/message/ndjson.h"
 #include "data/value/value.h"
-#include "op/op.h"
 
 struct client {
 	struct arena *arena;

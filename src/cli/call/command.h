@@ -1,7 +1,7 @@
 #pragma once
 /*
  * One call of the program. What is parsed, what --help says and what docs/commands.md holds come from the
- * rows of op/op.h; what is here runs them. A command calls its row's operation with what was given and
+ * rows of core/op/op.h; what is here runs them. A command calls its row's operation with what was given and
  * shows the answer (show_SYMBOL); one that does more than that is a function of its own (cmd_SYMBOL), which
  * returns 0 or an exit status, or a negative enum ov_code with err filled. Everything in a struct cli lives
  * in its arena.
@@ -11,8 +11,8 @@
 #include "base/ov.h"
 #include "cli/call/client.h"
 #include "cli/out/out.h"
+#include "core/op/op.h"
 #include "data/value/value.h"
-#include "op/op.h"
 
 /* One flag as given: an option may be there many times. */
 struct given {
@@ -38,7 +38,7 @@ struct cli {
 #define COMMAND_SHOWN(sym) void show_##sym(struct cli *c, const value *answer);
 #define COMMAND_NO_COMMAND(sym)
 #define OP(sym, needs, who, shown, ...) COMMAND_##shown(sym)
-#include "op/rows.def"
+#include "core/op/rows.def"
 #undef OP
 #undef COMMAND_OWN
 #undef COMMAND_SHOWN

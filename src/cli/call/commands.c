@@ -12,7 +12,7 @@ static const struct {
 	int (*run)(struct cli *c, struct ov_err *err);
 	void (*show)(struct cli *c, const value *answer);
 } commands[OP_COUNT] = {
-#include "op/rows.def"
+#include "core/op/rows.def"
 };
 
 int cli_ask(struct cli *c, const value *params, const value **ret, bool *ret_done,

@@ -235,7 +235,7 @@ static void help_markdown(struct cli *c)
 	const struct op *cmd;
 
 	out_f(o,
-			"# Commands\n\nGenerated from the rows in `src/op/`; do not edit.\n\n"
+			"# Commands\n\nGenerated from the rows in `src/core/op/`; do not edit.\n\n"
 			"`overseer` is a thin client of the daemon. What only reads is answered "
 			"from the store while the\n"
 			"daemon is down. Ids can be shortened to any unique prefix.\n"

@@ -1,9 +1,9 @@
 /* The words in which rows_*.def are written, the parameters that several rows share, and the table. */
 #include "base/moment.h"
 #include "core/model/limits.h"
+#include "core/op/op.h"
 #include "core/policy/caller.h"
 #include "core/policy/scope.h"
-#include "op/op.h"
 
 /* clang-format off */
 #define COUNT(...) (sizeof((const struct op_param[]){ __VA_ARGS__ }) / sizeof(struct op_param))
@@ -83,5 +83,5 @@
 #define OP(sym, needs, who, shown, n, text, ...) \
 	[OP_##sym] = { .name = n, .kind = OP_##needs, .callers = who, .help = text, __VA_ARGS__ },
 const struct op op_rows[OP_COUNT] = {
-#include "op/rows.def"
+#include "core/op/rows.def"
 };

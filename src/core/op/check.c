@@ -4,8 +4,8 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/model/limits.h"
+#include "core/op/op.h"
 #include "data/value/json.h"
-#include "op/op.h"
 
 /* Names that other systems use for the same thing. */
 static const struct {

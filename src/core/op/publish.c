@@ -2,8 +2,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "core/model/limits.h"
+#include "core/op/op.h"
 #include "core/policy/caller.h"
-#include "op/op.h"
 
 static const struct {
 	const char *schema, *items, *text;
@@ -106,7 +106,8 @@ void op_docs(struct buf *out)
 	struct arena a = ARENA_INIT;
 
 	buf_adds(out,
-			STR("# Operations\n\nGenerated from the rows in `src/op/`; do not edit.\n\n"
+			STR("# Operations\n\nGenerated from the rows in `src/core/op/`; do not "
+			    "edit.\n\n"
 			    "JSON-RPC 2.0, one message per line on `.overseer/overseer.sock`, or "
 			    "`POST /rpc` with the bearer token of `.overseer/token`.\n"
 			    "Parameters are an object; unknown ones are refused. The names of "

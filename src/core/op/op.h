@@ -12,7 +12,7 @@
 
 #define OP(sym, ...) OP_##sym,
 enum op_id {
-#include "op/rows.def"
+#include "core/op/rows.def"
 	OP_COUNT
 };
 #undef OP
