@@ -17,33 +17,32 @@ TEST(answers)
 	static char long_text[LIMIT_TEXT + 2];
 	const struct {
 		struct pool_end end;
-		enum pool_answer answer;
+		enum effect_outcome answer;
 		const char *text;
 	} cases[] = {
-		{ { .known = true, .output = STR(" Mend it \n") }, ANSWER_TASK, "Mend it" },
-		{ { .known = true, .output = STR("a\nb\n") }, ANSWER_TASK, "a\nb" },
-		{ { .known = true }, ANSWER_NONE, "it had no task" },
-		{ { .known = true, .output = STR(" \n\t\n") }, ANSWER_NONE, "it had no task" },
-		{ { .known = true, .code = 4, .output = STR("x") }, ANSWER_NONE, "it had no task" },
-		{ { .known = true, .code = 3 }, ANSWER_FAILED, "it gave up (exit status 3)" },
-		{ { .known = true, .code = 3, .error_lines = STR("no disk\n") }, ANSWER_FAILED,
+		{ { .known = true, .output = STR(" Mend it \n") }, ENDED_TASK, "Mend it" },
+		{ { .known = true, .output = STR("a\nb\n") }, ENDED_TASK, "a\nb" },
+		{ { .known = true }, ENDED_NONE, "it had no task" },
+		{ { .known = true, .output = STR(" \n\t\n") }, ENDED_NONE, "it had no task" },
+		{ { .known = true, .code = 4, .output = STR("x") }, ENDED_NONE, "it had no task" },
+		{ { .known = true, .code = 3 }, ENDED_FAILED, "it gave up (exit status 3)" },
+		{ { .known = true, .code = 3, .error_lines = STR("no disk\n") }, ENDED_FAILED,
 				"it gave up (exit status 3): no disk" },
-		{ { .known = true, .code = 1, .output = STR("x") }, ANSWER_FAILED,
-				"exit status 1" },
-		{ { .known = true, .code = 127 }, ANSWER_FAILED, "exit status 127" },
-		{ { .known = true, .code = -1, .signal = 9 }, ANSWER_FAILED,
+		{ { .known = true, .code = 1, .output = STR("x") }, ENDED_FAILED, "exit status 1" },
+		{ { .known = true, .code = 127 }, ENDED_FAILED, "exit status 127" },
+		{ { .known = true, .code = -1, .signal = 9 }, ENDED_FAILED,
 				"it was ended by signal 9" },
-		{ { .known = true, .timed_out = true, .output = STR("x") }, ANSWER_FAILED,
+		{ { .known = true, .timed_out = true, .output = STR("x") }, ENDED_FAILED,
 				"it took longer than auto.task_pool_timeout" },
-		{ { .known = true, .output = { long_text, LIMIT_TEXT } }, ANSWER_TASK, long_text },
-		{ { .known = true, .output = { long_text, LIMIT_TEXT + 1 } }, ANSWER_REFUSED,
+		{ { .known = true, .output = { long_text, LIMIT_TEXT } }, ENDED_TASK, long_text },
+		{ { .known = true, .output = { long_text, LIMIT_TEXT + 1 } }, ENDED_REFUSED,
 				"it has more than the 64 KiB that a task may have" },
-		{ { .known = true, .output = STR("caf\xe9") }, ANSWER_FAILED,
+		{ { .known = true, .output = STR("caf\xe9") }, ENDED_FAILED,
 				"its task is not text in UTF-8" },
-		{ { .known = true, .output = { "a\0b", 3 } }, ANSWER_FAILED,
+		{ { .known = true, .output = { "a\0b", 3 } }, ENDED_FAILED,
 				"its task is not text in UTF-8" },
-		{ { .known = false }, ANSWER_NONE, "" },
-		{ { .known = false, .output = STR("half a ta") }, ANSWER_UNCERTAIN, "half a ta" },
+		{ { .known = false }, ENDED_NONE, "" },
+		{ { .known = false, .output = STR("half a ta") }, ENDED_UNCERTAIN, "half a ta" },
 	};
 	struct arena a = ARENA_INIT;
 

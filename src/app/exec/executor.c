@@ -232,13 +232,13 @@ static struct task *task_find(const struct executor *x, str effect_id)
 	return NULL;
 }
 
-value *outcome_new(struct task *t, str outcome, str detail)
+value *outcome_new(struct task *t, enum effect_outcome outcome, str detail)
 {
 	struct arena *a = &t->arena;
 	value *v = value_object(a), *data = value_object(a);
 
 	value_put(a, v, "effect", value_str(a, t->effect_id));
-	value_put(a, v, "outcome", value_str(a, arena_str(a, outcome)));
+	value_put(a, v, "outcome", value_cstr(a, status_name(&effect_outcomes, (int)outcome)));
 	/* Output of tools is not always text; the log holds only text. */
 	value_put(a, v, "detail", value_str(a, utf8_clean(a, detail)));
 	value_put(a, v, "data", data);
@@ -284,24 +284,24 @@ void report_later(struct task *t)
 
 void ok_later(struct task *t)
 {
-	outcome_new(t, STR("ok"), STR(""));
+	outcome_new(t, ENDED_OK, STR(""));
 	report_later(t);
 }
 
 void fail_later(struct task *t, const struct ov_err *err)
 {
-	outcome_new(t, STR("error"), str_from(err->msg));
+	outcome_new(t, ENDED_ERROR, str_from(err->msg));
 	report_later(t);
 }
 
-static const char *const git_outcomes[] = {
-	[GIT_OK] = "ok",
-	[GIT_ALREADY] = "ok",
-	[GIT_NO_CHANGES] = "no_changes",
-	[GIT_CONFLICT] = "conflict",
-	[GIT_DIRTY] = "dirty",
-	[GIT_MOVED] = "moved",
-	[GIT_REFUSED] = "refused",
+static const enum effect_outcome git_outcomes[] = {
+	[GIT_OK] = ENDED_OK,
+	[GIT_ALREADY] = ENDED_OK,
+	[GIT_NO_CHANGES] = ENDED_NO_CHANGES,
+	[GIT_CONFLICT] = ENDED_CONFLICT,
+	[GIT_DIRTY] = ENDED_DIRTY,
+	[GIT_MOVED] = ENDED_MOVED,
+	[GIT_REFUSED] = ENDED_REFUSED,
 };
 
 /* Of a run that changed nothing: what it said instead. A terminal's picture is no message. */
@@ -325,7 +325,7 @@ void task_git_done(void *user, int r, const struct git_result *res, const struct
 	value *data;
 
 	if (r < 0) {
-		outcome_new(t, STR("error"), str_from(err->msg));
+		outcome_new(t, ENDED_ERROR, str_from(err->msg));
 		task_report(t);
 		return;
 	}
@@ -334,8 +334,8 @@ void task_git_done(void *user, int r, const struct git_result *res, const struct
 	/* Only a rebase finds out that there is nothing left to do. */
 	data = outcome_new(t,
 			t->kind == FX_REBASE && res->outcome == GIT_ALREADY
-					? STR("already")
-					: str_from(git_outcomes[res->outcome]),
+					? ENDED_ALREADY
+					: git_outcomes[res->outcome],
 			res->detail);
 	executor_put_text(t, data, "base", res->base);
 	executor_put_text(t, data, "head", res->head);

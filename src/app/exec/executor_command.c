@@ -35,7 +35,7 @@ static void restored(void *user, int r, const struct git_result *res _unused_,
 	struct task *t = user;
 
 	if (r < 0)
-		outcome_new(t, STR("error"), str_from(err->msg));
+		outcome_new(t, ENDED_ERROR, str_from(err->msg));
 	task_report(t);
 }
 
@@ -99,7 +99,7 @@ static void command_done(void *user, const struct job_result *r)
 				arena_printf(&t->arena, STR_FMT ": " STR_FMT, STR_ARG(c->subject),
 						STR_ARG(how)),
 				out);
-	data = outcome_new(t, passed ? STR("ok") : STR("failed"),
+	data = outcome_new(t, passed ? ENDED_OK : ENDED_FAILED,
 			passed ? arena_printf(&t->arena, "the %s passed", c->name)
 			       : failure(t, how, tail));
 	if (!r->timed_out && !r->exit.signal)
@@ -178,7 +178,7 @@ static void command_begin(void *user, int r, const struct git_result *res,
 	if (res)
 		t->command.moved_out = arena_str(&t->arena, res->detail);
 	if (r < 0) {
-		outcome_new(t, STR("error"), str_from(git_err->msg));
+		outcome_new(t, ENDED_ERROR, str_from(git_err->msg));
 		task_report(t);
 		return;
 	}

@@ -129,7 +129,7 @@ struct effect_row {
 
 void task_free(struct task *t);
 /* The outcome's document; members of its data are added by the caller. */
-value *outcome_new(struct task *t, str outcome, str detail);
+value *outcome_new(struct task *t, enum effect_outcome outcome, str detail);
 /* Reports the outcome and ends the task: now, or from the loop. */
 void task_report(struct task *t);
 /* As task_report, once it is known who moved the target branch, if it is not where it was; executor_target.c. */

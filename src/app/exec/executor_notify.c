@@ -99,7 +99,7 @@ static void told(void *user, const struct notify_outcome *o)
 	value *data;
 
 	t->notify = NULL;
-	data = outcome_new(t, o->ok ? STR("ok") : STR("error"), o->error);
+	data = outcome_new(t, o->ok ? ENDED_OK : ENDED_ERROR, o->error);
 	value_put(a, data, "ref", value_str(a, arena_str(a, o->ref)));
 	if (!o->ok) {
 		value_put(a, data, "permanent", value_bool(a, o->permanent));

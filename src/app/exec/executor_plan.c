@@ -17,7 +17,10 @@ static void planned(void *user, const value *result)
 	struct arena *a = &t->arena;
 
 	t->planning = NULL;
-	outcome_new(t, value_str_at(result, "outcome"), value_str_at(result, "detail"));
+	outcome_new(t,
+			(enum effect_outcome)status_parse(&effect_outcomes,
+					value_str_at(result, "outcome")),
+			value_str_at(result, "detail"));
 	value_put(a, t->outcome, "data", value_copy(a, value_at(result, "data")));
 	task_report(t);
 }
@@ -77,7 +80,7 @@ void executor_plan_published(struct executor *x, const struct event *e)
 			continue;
 		planning_cancel(t->planning);
 		t->planning = NULL;
-		outcome_new(t, STR("error"), STR("its goal is over"));
+		outcome_new(t, ENDED_ERROR, STR("its goal is over"));
 		report_later(t);
 	}
 }

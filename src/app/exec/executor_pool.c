@@ -17,7 +17,7 @@
 #include "core/view/view.h"
 #include "core/work/standing.h"
 
-static void note_answer(struct task *t, const struct pool_end *end, enum pool_answer answer,
+static void note_answer(struct task *t, const struct pool_end *end, enum effect_outcome answer,
 		str errors)
 {
 	struct arena *a = &t->arena;
@@ -28,7 +28,7 @@ static void note_answer(struct task *t, const struct pool_end *end, enum pool_an
 
 	journal_write(t->x->journal, "task_pool", fx ? fx->worker : STR(""),
 			arena_printf(a, "%s, " STR_FMT ": " STR_FMT,
-					status_name(&pool_answers, (int)answer), STR_ARG(how),
+					status_name(&effect_outcomes, (int)answer), STR_ARG(how),
 					STR_ARG(t->effect_id)),
 			arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(end->output),
 					end->output.n && errors.n &&
@@ -59,24 +59,23 @@ static void answered(void *user, const struct pool_end *end, str errors)
 	struct arena *a = &t->arena;
 	value *data;
 	str text;
-	enum pool_answer answer = pool_judge(a, end, &text);
-	bool is_text = answer == ANSWER_TASK || answer == ANSWER_UNCERTAIN;
+	enum effect_outcome answer = pool_judge(a, end, &text);
+	bool is_text = answer == ENDED_TASK || answer == ENDED_UNCERTAIN;
 
 	t->pool = NULL;
 	note_answer(t, end, answer, errors);
 	/* Before it is cut: what is left of a secret would not be known for one. */
-	data = outcome_new(t, str_from(status_name(&pool_answers, (int)answer)),
-			is_text ? STR("") : redact(a, text));
+	data = outcome_new(t, answer, is_text ? STR("") : redact(a, text));
 	value_put(a, data, "exit_code", value_int(a, end->known ? end->code : -1));
 	if (is_text)
 		value_put(a, data, "text", value_str(a, text));
-	if (answer == ANSWER_REFUSED)
+	if (answer == ENDED_REFUSED)
 		value_put(a, data, "text",
 				value_str(a,
 						utf8_clean(a,
 								str_sub(str_trim(end->output), 0,
 										CONTEXT_BYTES))));
-	if (answer == ANSWER_FAILED)
+	if (answer == ENDED_FAILED)
 		put_context(t, data, end, errors);
 	task_report(t);
 }

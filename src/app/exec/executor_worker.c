@@ -54,7 +54,7 @@ static void perform_worker_rebase(struct task *t, const struct effect *fx)
 		perform_rebase(t, as);
 		return;
 	}
-	outcome_new(t, STR("error"), STR("its task is gone"));
+	outcome_new(t, ENDED_ERROR, STR("its task is gone"));
 	report_later(t);
 }
 
@@ -69,7 +69,7 @@ static void picked(void *user, int r, const struct git_result *res, const struct
 		task_git_done(t, r, res, err);
 		return;
 	}
-	data = outcome_new(t, STR("ok"), arena_str(&t->arena, res->commit));
+	data = outcome_new(t, ENDED_OK, arena_str(&t->arena, res->commit));
 	if (res->target_left.n) {
 		value_put(&t->arena, data, "target",
 				value_str(&t->arena, t->x->o.config->policy.target_branch));
@@ -126,6 +126,6 @@ void perform_worker(struct task *t, const struct assignment *as _unused_)
 			rows[i].perform(t, fx);
 			return;
 		}
-	outcome_new(t, STR("error"), STR("this program does not know how to do that"));
+	outcome_new(t, ENDED_ERROR, STR("this program does not know how to do that"));
 	report_later(t);
 }

@@ -281,7 +281,7 @@ int pool_orphans(struct arena *a, const char *dir, const struct state *s, struct
 				!read_code(a, base, &end.code))
 			continue;
 		end.output = read_some(a, file_of(a, base, "out"));
-		if (pool_judge(a, &end, &text) == ANSWER_TASK)
+		if (pool_judge(a, &end, &text) == ENDED_TASK)
 			list[found++] = (struct pool_orphan){ question, text };
 	}
 	*ret = list;

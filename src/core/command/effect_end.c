@@ -14,17 +14,18 @@ int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_re
 		struct ov_err *err)
 {
 	const struct effect *fx = state_effect(cx->state, value_str_at(params, "effect"));
-	struct outcome o = { .outcome = value_str_at(params, "outcome"),
-		.detail = value_str_at(params, "detail") };
+	str word = value_str_at(params, "outcome");
+	struct outcome o = { .detail = value_str_at(params, "detail") };
 
 	(void)ret_result, (void)err;
 	/* An outcome that is known already changes nothing: reporting twice is harmless. */
 	if (!fx)
 		return 0;
 	o.as = state_assignment(cx->state, fx->assignment_id);
-	o.ok = str_is(o.outcome, "ok");
+	o.is = (enum effect_outcome)MAX(status_parse(&effect_outcomes, word), ENDED_ERROR);
+	o.ok = o.is == ENDED_OK;
 	o.data = value_at(params, "data");
-	effect_ended(cx, fx, o.outcome, o.detail);
+	effect_ended(cx, fx, word, o.detail);
 	target_left(cx, o.data);
 	if (fx->kind == FX_SEND)
 		send_ended(cx, fx, &o);

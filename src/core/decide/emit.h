@@ -45,7 +45,8 @@ str make_id(struct decide_ctx *cx, const char *prefix);
 /* What came of an effect, as the executor reports it. */
 struct outcome {
 	const struct assignment *as; /* NULL for what is about a goal */
-	bool ok;
-	str outcome, detail;
+	enum effect_outcome is;
+	bool ok; /* ENDED_OK */
+	str detail;
 	const value *data;
 };

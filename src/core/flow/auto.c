@@ -307,21 +307,19 @@ static void pool_uncertain(struct decide_ctx *cx, const struct effect *fx, const
 
 void pool_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
 {
-	int answer = status_parse(&pool_answers, o->outcome);
-
-	switch (answer) {
-	case ANSWER_TASK:
+	switch (o->is) {
+	case ENDED_TASK:
 		if (!task_repeated(cx, fx, o))
 			task_given(cx, fx, o);
 		close_kind(cx, "task_pool", STR("it gives out tasks again"));
 		break;
-	case ANSWER_REFUSED: task_refused(cx, fx, o); break;
-	case ANSWER_NONE:
+	case ENDED_REFUSED: task_refused(cx, fx, o); break;
+	case ENDED_NONE:
 		pool_answered(cx, fx, o, "none", o->detail,
 				ask_again_at(cx, cx->state->automatic.empty));
 		close_kind(cx, "task_pool", STR("it answers again"));
 		break;
-	case ANSWER_UNCERTAIN: pool_uncertain(cx, fx, o); break;
+	case ENDED_UNCERTAIN: pool_uncertain(cx, fx, o); break;
 	default: pool_failed(cx, fx, o); break;
 	}
 }

@@ -462,7 +462,7 @@ static void check_ended(struct decide_ctx *cx, const struct outcome *o)
 		return;
 	}
 	/* We could not check: that says nothing about the work. */
-	if (str_is(o->outcome, "error")) {
+	if (o->is == ENDED_ERROR) {
 		flow_fail(cx, o->as, CAUSE_VERIFY, o->detail, STR(""));
 		return;
 	}

@@ -55,23 +55,24 @@ void accept_refuse(struct decide_ctx *cx, const struct assignment *as, str why)
 static void step_failed(struct decide_ctx *cx, const struct outcome *o)
 {
 	static const struct {
-		const char *outcome;
+		enum effect_outcome outcome;
 		enum cause cause;
 		const char *detail;
 	} failures[] = {
-		{ "conflict", CAUSE_CONFLICT, "the work conflicts with the target branch" },
-		{ "moved", CAUSE_MOVED, "the target branch moved meanwhile" },
-		{ "no_changes", CAUSE_NO_CHANGES, "the work changes nothing on the target branch" },
-		{ "refused", CAUSE_CHECK, "the work cannot be accepted" },
+		{ ENDED_CONFLICT, CAUSE_CONFLICT, "the work conflicts with the target branch" },
+		{ ENDED_MOVED, CAUSE_MOVED, "the target branch moved meanwhile" },
+		{ ENDED_NO_CHANGES, CAUSE_NO_CHANGES,
+				"the work changes nothing on the target branch" },
+		{ ENDED_REFUSED, CAUSE_CHECK, "the work cannot be accepted" },
 	};
 	str target = cx->policy->target_branch, feedback = STR("");
 
-	if (str_is(o->outcome, "dirty")) {
+	if (o->is == ENDED_DIRTY) {
 		checkout_wait(cx, o, STAGE_REBASE);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
-		if (!str_is(o->outcome, failures[i].outcome))
+		if (o->is != failures[i].outcome)
 			continue;
 		if (failures[i].cause == CAUSE_CONFLICT)
 			feedback = prompt_conflict(cx->arena, target, o->detail);
@@ -134,10 +135,10 @@ void rebase_ended(struct decide_ctx *cx, const struct outcome *o)
 	bool gate = policy_accept(cx->policy, o->as->node->goal).pre.n > 0;
 	size_t at;
 
-	if (flow_winding_down(o->as) || (!o->ok && !str_is(o->outcome, "dirty")))
+	if (flow_winding_down(o->as) || (!o->ok && o->is != ENDED_DIRTY))
 		checkout_settled(cx, o->as);
 	/* An accept of before, whose outcome nobody heard of. */
-	if (str_is(o->outcome, "already")) {
+	if (o->is == ENDED_ALREADY) {
 		accepted(cx, o);
 		return;
 	}
@@ -221,7 +222,7 @@ void gate_ended(struct decide_ctx *cx, const struct outcome *o)
 		assignment_move(cx, as, as->status, STAGE_ACCEPT,
 				STR("the pre_accept command passed"));
 		checkout_goes_on(cx, as, at);
-	} else if (str_is(o->outcome, "error")) {
+	} else if (o->is == ENDED_ERROR) {
 		/* We could not run it: that says nothing about the work. */
 		flow_fail(cx, as, CAUSE_ACCEPT, o->detail, STR(""));
 	} else if (pre_asks(policy_accept(cx->policy, as->node->goal).pre_on_failure)) {
@@ -237,8 +238,7 @@ void gate_ended(struct decide_ctx *cx, const struct outcome *o)
 void accept_ended(struct decide_ctx *cx, const struct outcome *o)
 {
 	/* Before it finds that the target has moved it does not look at the checkout. */
-	if (flow_winding_down(o->as) ||
-			(!o->ok && !str_is(o->outcome, "dirty") && !str_is(o->outcome, "moved")))
+	if (flow_winding_down(o->as) || (!o->ok && o->is != ENDED_DIRTY && o->is != ENDED_MOVED))
 		checkout_settled(cx, o->as);
 	if (o->ok)
 		accepted(cx, o);
@@ -329,7 +329,7 @@ void post_ended(struct decide_ctx *cx, const struct outcome *o)
 		flow_release(cx, as);
 	} else if (o->ok) {
 		accept_go_on(cx, as);
-	} else if (!str_is(o->outcome, "error")) {
+	} else if (o->is != ENDED_ERROR) {
 		post_failed(cx, o);
 	} else if (!again(cx, o, CAUSE_ACCEPT)) {
 		ask_post(cx, as, "the post_accept command could not be run", o->detail);
@@ -372,14 +372,14 @@ static void reverted(struct decide_ctx *cx, const struct outcome *o)
 
 void revert_ended(struct decide_ctx *cx, const struct outcome *o)
 {
-	if (!str_is(o->outcome, "dirty"))
+	if (o->is != ENDED_DIRTY)
 		checkout_settled(cx, o->as);
-	if (o->ok || str_is(o->outcome, "no_changes"))
+	if (o->ok || o->is == ENDED_NO_CHANGES)
 		reverted(cx, o);
 	else if (flow_winding_down(o->as))
 		flow_release(cx, o->as);
-	else if (str_is(o->outcome, "dirty"))
+	else if (o->is == ENDED_DIRTY)
 		checkout_wait(cx, o, STAGE_REVERT);
-	else if (!str_is(o->outcome, "moved") || !again(cx, o, CAUSE_MOVED))
+	else if (o->is != ENDED_MOVED || !again(cx, o, CAUSE_MOVED))
 		ask_post(cx, o->as, "the change could not be taken back", o->detail);
 }

@@ -8,6 +8,7 @@ static const char *const effect_names[] = { EFFECT_KINDS(NAME) };
 static const char *const worker_kind_names[] = { WORKER_KINDS(NAME) };
 static const char *const patrol_names[] = { PATROL_FACTS(NAME) };
 static const char *const waiting_names[] = { WAITINGS(NAME) };
+static const char *const outcome_names[] = { EFFECT_OUTCOMES(NAME) };
 #undef NAME
 const struct status_table worker_kinds = { "kind of worker", worker_kind_names,
 	ARRAY_LEN(worker_kind_names), NULL, NULL };
@@ -17,6 +18,8 @@ const struct status_table waitings = { "wait", waiting_names, ARRAY_LEN(waiting_
 	NULL };
 const struct status_table effect_kinds = { "effect", effect_names, ARRAY_LEN(effect_names), NULL,
 	NULL };
+const struct status_table effect_outcomes = { "outcome", outcome_names, ARRAY_LEN(outcome_names),
+	NULL, NULL };
 
 static const struct field goal_fields[] = {
 	FIELD(goal, id, F_STR),

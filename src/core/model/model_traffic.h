@@ -62,6 +62,26 @@ enum effect_kind { EFFECT_KINDS(FX_ENUM) EFFECT_KIND_COUNT };
 #undef FX_ENUM
 extern const struct status_table effect_kinds;
 
+#define EFFECT_OUTCOMES(X)                                                                         \
+	X(ENDED_ERROR, "error") /* we could not do it, which says nothing about what it was for */ \
+	X(ENDED_OK, "ok")                                                                          \
+	X(ENDED_FAILED, "failed")         /* a command ran and failed */                           \
+	X(ENDED_ALREADY, "already")       /* what is rebased was accepted before */                \
+	X(ENDED_NO_CHANGES, "no_changes") /* there is nothing to put onto the target branch */     \
+	X(ENDED_CONFLICT, "conflict")     /* with the target branch */                             \
+	X(ENDED_DIRTY, "dirty")           /* the user's checkout is in the way */                  \
+	X(ENDED_MOVED, "moved")           /* the target branch is not where it was */              \
+	X(ENDED_REFUSED, "refused")       /* work, or a task, that cannot be taken */              \
+	X(ENDED_INVALID, "invalid")       /* a planner's answers are no plan */                    \
+	X(ENDED_NONE, "none")             /* no planner is configured, or the pool has no task */  \
+	X(ENDED_TASK, "task")             /* the pool gave one */                                  \
+	X(ENDED_UNCERTAIN,                                                                         \
+			"uncertain") /* nobody knows how the pool ended, but it wrote something */
+#define ENDED_ENUM(sym, name) sym,
+enum effect_outcome { EFFECT_OUTCOMES(ENDED_ENUM) EFFECT_OUTCOME_COUNT };
+#undef ENDED_ENUM
+extern const struct status_table effect_outcomes;
+
 /* A side effect that was intended and whose outcome is not known yet. It is driven until it ends. */
 struct effect {
 	str id;

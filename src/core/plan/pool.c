@@ -7,13 +7,6 @@
 
 enum { EXIT_TASK = 0, EXIT_GIVE_UP = 3, EXIT_NONE = 4 };
 
-static const char *const names[] = {
-#define NAME(sym, name) [sym] = name,
-	POOL_ANSWERS(NAME)
-#undef NAME
-};
-const struct status_table pool_answers = { "answer", names, POOL_ANSWER_COUNT, NULL, NULL };
-
 ov_time pool_longest_wait(const struct policy *p)
 {
 	ov_time wait = p->pool_retry_wait;
@@ -34,43 +27,43 @@ static str trouble(struct arena *a, const struct pool_end *e)
 	return arena_printf(a, "exit status %d", e->code);
 }
 
-static enum pool_answer judge_text(struct arena *a, str output, str *ret_text)
+static enum effect_outcome judge_text(struct arena *a, str output, str *ret_text)
 {
 	str text = str_trim(output);
 
 	if (!text.n) {
 		*ret_text = STR("it had no task");
-		return ANSWER_NONE;
+		return ENDED_NONE;
 	}
 	if (text.n > LIMIT_TEXT) {
 		*ret_text = arena_printf(a, "it has more than the %d KiB that a task may have",
 				LIMIT_TEXT / 1024);
-		return ANSWER_REFUSED;
+		return ENDED_REFUSED;
 	}
 	if (str_find_byte(text, '\0') < text.n || !utf8_valid(text))
 		*ret_text = STR("its task is not text in UTF-8");
 	else {
 		*ret_text = arena_str(a, text);
-		return ANSWER_TASK;
+		return ENDED_TASK;
 	}
-	return ANSWER_FAILED;
+	return ENDED_FAILED;
 }
 
-enum pool_answer pool_judge(struct arena *a, const struct pool_end *e, str *ret_text)
+enum effect_outcome pool_judge(struct arena *a, const struct pool_end *e, str *ret_text)
 {
 	str said = str_trim(e->error_lines);
 
 	if (!e->known) {
 		*ret_text = utf8_clean(a, str_trim(e->output));
-		return ret_text->n ? ANSWER_UNCERTAIN : ANSWER_NONE;
+		return ret_text->n ? ENDED_UNCERTAIN : ENDED_NONE;
 	}
 	if (!e->timed_out && !e->signal && e->code == EXIT_TASK)
 		return judge_text(a, e->output, ret_text);
 	if (!e->timed_out && !e->signal && e->code == EXIT_NONE) {
 		*ret_text = STR("it had no task");
-		return ANSWER_NONE;
+		return ENDED_NONE;
 	}
 	*ret_text = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(trouble(a, e)),
 			said.n ? ": " : "", STR_ARG(said));
-	return ANSWER_FAILED;
+	return ENDED_FAILED;
 }

@@ -4,19 +4,8 @@
  * decided here, the same for whoever ran it.
  */
 #include "base/ov.h"
-#include "core/model/transition.h"
+#include "core/model/model.h"
 #include "core/policy/policy.h"
-
-#define POOL_ANSWERS(X)                                                    \
-	X(ANSWER_TASK, "task")                                             \
-	X(ANSWER_NONE, "none")                                             \
-	X(ANSWER_FAILED, "failed")                                         \
-	X(ANSWER_REFUSED, "refused")     /* a task that cannot be taken */ \
-	X(ANSWER_UNCERTAIN, "uncertain") /* nobody knows how it ended, but it wrote something */
-#define ANSWER_ENUM(sym, name) sym,
-enum pool_answer { POOL_ANSWERS(ANSWER_ENUM) POOL_ANSWER_COUNT };
-#undef ANSWER_ENUM
-extern const struct status_table pool_answers;
 
 struct pool_end {
 	bool known;      /* it ended, and how is known */
@@ -34,4 +23,4 @@ ov_time pool_longest_wait(const struct policy *p);
  * Exit status 0 with a text is a task, or is refused when it is too long; 0 with blanks only or 4 is
  * none now, everything else a failure. *ret_text is the task, or why there is none; in the arena.
  */
-enum pool_answer pool_judge(struct arena *a, const struct pool_end *e, str *ret_text);
+enum effect_outcome pool_judge(struct arena *a, const struct pool_end *e, str *ret_text);

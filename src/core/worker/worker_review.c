@@ -138,7 +138,7 @@ void worker_rebased(struct decide_ctx *cx, const struct worker *w, const struct 
 		flow_release(cx, o->as);
 		return;
 	}
-	if (str_is(o->outcome, "conflict")) {
+	if (o->is == ENDED_CONFLICT) {
 		rebase_ended(cx, o);
 		return;
 	}
@@ -152,7 +152,10 @@ void worker_rebased(struct decide_ctx *cx, const struct worker *w, const struct 
 	worker_to(cx, w, WORKER_NEEDS_REVIEW,
 			o->ok ? STR("rebased; it waits for a person")
 			      : arena_printf(cx->arena, "it could not be rebased: " STR_FMT,
-						STR_ARG(o->detail.n ? o->detail : o->outcome)));
+						STR_ARG(o->detail.n ? o->detail
+								    : str_from(status_name(
+										      &effect_outcomes,
+										      (int)o->is)))));
 }
 
 /* Past review and check, by a person's word: what is there now becomes a commit on the target. */
