@@ -295,7 +295,8 @@ static const struct field *field_find(const struct record_type *t, str name, siz
 	return NULL;
 }
 
-int record_from_value(const struct record_type *t, void *record, const value *v, struct ov_err *err)
+static int read_members(const struct record_type *t, void *record, const value *v, bool others,
+		struct ov_err *err)
 {
 	size_t next = 0;
 
@@ -305,6 +306,8 @@ int record_from_value(const struct record_type *t, void *record, const value *v,
 		const struct member *m = &v->object.members[i];
 		const struct field *f = field_find(t, m->key, &next);
 
+		if (!f && others)
+			continue;
 		if (!f)
 			return ov_fail(err, OV_EINVALID, "%s: unknown field \"" STR_FMT "\"",
 					t->noun, STR_ARG(m->key));
@@ -313,6 +316,16 @@ int record_from_value(const struct record_type *t, void *record, const value *v,
 					f->name);
 	}
 	return 0;
+}
+
+int record_from_value(const struct record_type *t, void *record, const value *v, struct ov_err *err)
+{
+	return read_members(t, record, v, false, err);
+}
+
+int record_from_part(const struct record_type *t, void *record, const value *v, struct ov_err *err)
+{
+	return read_members(t, record, v, true, err);
 }
 
 void record_done(const struct record_type *t, void *record)

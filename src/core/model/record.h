@@ -56,6 +56,8 @@ value *record_pack(struct arena *a, const struct record_type *t, const void *rec
 /* Fills a zeroed record; absent members stay zero, unknown or mistyped ones are errors. */
 int record_from_value(const struct record_type *t, void *record, const value *v,
 		struct ov_err *err);
+/* As record_from_value, from an object that has members besides, which are passed over. */
+int record_from_part(const struct record_type *t, void *record, const value *v, struct ov_err *err);
 void record_done(const struct record_type *t, void *record);
 
 void record_set_str(str *field, str s);

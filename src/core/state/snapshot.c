@@ -2,20 +2,67 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
-#include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/model/record_table.h"
 #include "core/state/habit.h"
 #include "data/value/json.h"
 
-static void put_list(struct arena *a, value *doc, const char *key, const struct list *head,
-		size_t link_offset, const struct record_type *t)
+/* What there is one of, beside the sections and the records. */
+static const struct field head_fields[] = {
+	FIELD(state, seq, F_INT),
+	FIELD(state, at, F_STAMP),
+	FIELD(state, next_escalation, F_INT),
+	FIELD(state, outage_since, F_STAMP),
+	FIELD(state, outage_over_at, F_STAMP),
+	FIELD(state, outage_ignored_until, F_STAMP),
+	FIELD(state, target, F_STR),
+	FIELD(state, target_branch, F_STR),
+	FIELD(state, target_head, F_STR),
+	FIELD(state, target_before, F_STR),
+	FIELD(state, target_seen_at, F_STAMP),
+	FIELD(state, failing, F_STR),
+};
+static const struct record_type head_record = { "snapshot", head_fields, ARRAY_LEN(head_fields) };
+
+/* ---- a goal and what belongs to it ---- */
+
+/* A record read into fresh memory; NULL on failure. */
+static void *read_record(const struct record_type *t, size_t size, const value *v,
+		struct ov_err *err)
+{
+	void *record = mem_zalloc(1, size);
+
+	if (record_from_value(t, record, v, err) == 0)
+		return record;
+	record_done(t, record);
+	mem_free(record);
+	return NULL;
+}
+
+#define READ(type, v) ((struct type *)read_record(&type##_record, sizeof(struct type), v, err))
+
+static value *nodes_doc(struct arena *a, const struct goal *g)
 {
 	value *list = value_array(a);
 
-	list_each (it, head)
-		value_push(a, list, record_pack(a, t, (const char *)it - link_offset));
-	value_put(a, doc, key, list);
+	for (size_t i = 0; i < g->nodes.n; i++)
+		value_push(a, list, record_pack(a, &node_record, g->nodes.p[i]));
+	return list;
+}
+
+static int read_nodes(struct state *s, struct goal *g, const value *list, struct ov_err *err)
+{
+	for (size_t i = 0; i < value_count(list); i++) {
+		struct node *n = READ(node, value_item(list, i));
+
+		if (!n)
+			return OV_EINVALID;
+		state_add_node(s, g, n);
+	}
+	state_link_nodes(s, g);
+	state_index_goal(s, g);
+	return 0;
 }
 
 static value *handoffs_doc(struct arena *a, const struct goal *g)
@@ -32,15 +79,22 @@ static value *handoffs_doc(struct arena *a, const struct goal *g)
 	return list;
 }
 
-/* Of all assignments of a list, in the order of the list. */
-static void push_dispatches(struct arena *a, value *out, const struct list *head)
+static int read_handoffs(struct state *s, struct goal *g, const value *list, struct ov_err *err)
 {
-	list_each (it, head) {
-		const struct assignment *as = list_entry(it, struct assignment, link);
+	for (size_t i = 0; i < value_count(list); i++) {
+		struct crystallization *c = READ(crystallization, value_item(list, i));
 
-		for (size_t i = 0; i < as->dispatches.n; i++)
-			value_push(a, out, record_pack(a, &dispatch_record, as->dispatches.p[i]));
+		if (!c)
+			return OV_EINVALID;
+		if (!str_eq(c->goal_id, g->id) ||
+				(c->node_id.n && !state_node(s, c->goal_id, c->node_id))) {
+			record_done(&crystallization_record, c);
+			mem_free(c);
+			return ov_fail(err, OV_EINVALID, "a handoff belongs to nothing");
+		}
+		state_set_handoff(s, c);
 	}
+	return 0;
 }
 
 static value *iterations_doc(struct arena *a, const struct goal *g)
@@ -55,6 +109,24 @@ static value *iterations_doc(struct arena *a, const struct goal *g)
 	return list;
 }
 
+static int read_iterations(struct state *s, struct goal *g, const value *list, struct ov_err *err)
+{
+	for (size_t i = 0; i < value_count(list); i++) {
+		struct iteration *it = READ(iteration, value_item(list, i));
+		struct node *n = it ? state_node(s, g->id, it->node_id) : NULL;
+
+		if (!it)
+			return OV_EINVALID;
+		if (!n) {
+			record_done(&iteration_record, it);
+			mem_free(it);
+			return ov_fail(err, OV_EINVALID, "an iteration belongs to nothing");
+		}
+		state_add_iteration(s, n, it);
+	}
+	return 0;
+}
+
 static value *detections_doc(struct arena *a, const struct goal *g)
 {
 	value *list = value_array(a);
@@ -64,18 +136,74 @@ static value *detections_doc(struct arena *a, const struct goal *g)
 	return list;
 }
 
+static int read_detections(struct state *s, struct goal *g, const value *list, struct ov_err *err)
+{
+	for (size_t i = 0; i < value_count(list); i++) {
+		struct detection *d = READ(detection, value_item(list, i));
+
+		if (!d)
+			return OV_EINVALID;
+		state_add_detection(s, g, d);
+	}
+	return 0;
+}
+
+/* In this order: later lists refer to nodes. */
+static const struct {
+	const char *key;
+	value *(*write)(struct arena *a, const struct goal *g);
+	int (*read)(struct state *s, struct goal *g, const value *list, struct ov_err *err);
+} goal_lists[] = {
+	{ "nodes", nodes_doc, read_nodes },
+	{ "handoffs", handoffs_doc, read_handoffs },
+	{ "iterations", iterations_doc, read_iterations },
+	{ "detections", detections_doc, read_detections },
+};
+static const char goal_itself[] = "goal";
+
 static value *goal_doc(struct arena *a, const struct goal *g)
 {
-	value *doc = value_object(a), *nodes = value_array(a);
+	value *doc = value_object(a);
 
-	for (size_t i = 0; i < g->nodes.n; i++)
-		value_push(a, nodes, record_pack(a, &node_record, g->nodes.p[i]));
-	value_put(a, doc, "goal", record_pack(a, &goal_record, g));
-	value_put(a, doc, "nodes", nodes);
-	value_put(a, doc, "handoffs", handoffs_doc(a, g));
-	value_put(a, doc, "iterations", iterations_doc(a, g));
-	value_put(a, doc, "detections", detections_doc(a, g));
+	value_put(a, doc, goal_itself, record_pack(a, &goal_record, g));
+	for (size_t i = 0; i < ARRAY_LEN(goal_lists); i++)
+		value_put(a, doc, goal_lists[i].key, goal_lists[i].write(a, g));
 	return doc;
+}
+
+static int read_goal(struct state *s, const value *doc, struct ov_err *err)
+{
+	struct goal *g = READ(goal, value_at(doc, goal_itself));
+	int r = g ? 0 : OV_EINVALID;
+
+	if (g)
+		state_add_goal(s, g);
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(goal_lists); i++)
+		r = goal_lists[i].read(s, g, value_at(doc, goal_lists[i].key), err);
+	return r;
+}
+
+/* ---- the rest ---- */
+
+static void put_list(struct arena *a, value *doc, const char *key, const struct list *head,
+		size_t link_offset, const struct record_type *t)
+{
+	value *list = value_array(a);
+
+	list_each (it, head)
+		value_push(a, list, record_pack(a, t, (const char *)it - link_offset));
+	value_put(a, doc, key, list);
+}
+
+/* Of all assignments of a list, in the order of the list. */
+static void push_dispatches(struct arena *a, value *out, const struct list *head)
+{
+	list_each (it, head) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		for (size_t i = 0; i < as->dispatches.n; i++)
+			value_push(a, out, record_pack(a, &dispatch_record, as->dispatches.p[i]));
+	}
 }
 
 static value *hours_doc(struct arena *a, const struct spend_window *w)
@@ -113,20 +241,9 @@ void snapshot_write(struct buf *out, const struct state *s)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
-	value *doc = value_object(&a), *goals = value_array(&a), *dispatches = value_array(&a);
+	value *doc = record_to_value(&a, &head_record, s), *goals = value_array(&a),
+	      *dispatches = value_array(&a);
 
-	value_put(&a, doc, "seq", value_int(&a, (int64_t)s->seq));
-	value_put(&a, doc, "at", value_time(&a, s->at));
-	value_put(&a, doc, "next_escalation", value_int(&a, s->next_escalation));
-	value_put(&a, doc, "outage_since", value_time(&a, s->outage_since));
-	value_put(&a, doc, "outage_over_at", value_time(&a, s->outage_over_at));
-	value_put(&a, doc, "outage_ignored_until", value_time(&a, s->outage_ignored_until));
-	value_put(&a, doc, "target", value_str(&a, s->target));
-	value_put(&a, doc, "target_branch", value_str(&a, s->target_branch));
-	value_put(&a, doc, "target_head", value_str(&a, s->target_head));
-	value_put(&a, doc, "target_before", value_str(&a, s->target_before));
-	value_put(&a, doc, "target_seen_at", value_time(&a, s->target_seen_at));
-	value_put(&a, doc, "failing", value_str(&a, s->failing));
 	value_put(&a, doc, "automatic", record_pack(&a, &auto_mode_record, &s->automatic));
 	value_put(&a, doc, "vigil", record_pack(&a, &vigil_record, &s->vigil));
 	value_put(&a, doc, "clock", record_pack(&a, &clock_known_record, &s->clock));
@@ -156,130 +273,29 @@ void snapshot_write(struct buf *out, const struct state *s)
 	json_write(out, doc);
 }
 
-/* A record read into fresh memory; NULL on failure. */
-static void *read_record(const struct record_type *t, size_t size, const value *v,
-		struct ov_err *err)
-{
-	void *record = mem_zalloc(1, size);
-
-	if (record_from_value(t, record, v, err) == 0)
-		return record;
-	record_done(t, record);
-	mem_free(record);
-	return NULL;
-}
-
-#define READ(type, v) ((struct type *)read_record(&type##_record, sizeof(struct type), v, err))
-
-static int read_handoffs(struct state *s, const struct goal *g, const value *list,
-		struct ov_err *err)
-{
-	for (size_t i = 0; i < value_count(list); i++) {
-		struct crystallization *c = READ(crystallization, value_item(list, i));
-
-		if (!c)
-			return OV_EINVALID;
-		if (!str_eq(c->goal_id, g->id) ||
-				(c->node_id.n && !state_node(s, c->goal_id, c->node_id))) {
-			record_done(&crystallization_record, c);
-			mem_free(c);
-			return ov_fail(err, OV_EINVALID, "a handoff belongs to nothing");
-		}
-		state_set_handoff(s, c);
+/* A record that becomes part of the state alone. */
+#define READER(name, type, add)                                                     \
+	static int read_##name(struct state *s, const value *v, struct ov_err *err) \
+	{                                                                           \
+		struct type *it = READ(type, v);                                    \
+                                                                                    \
+		if (!it)                                                            \
+			return OV_EINVALID;                                         \
+		add;                                                                \
+		return 0;                                                           \
 	}
-	return 0;
-}
-
-static int read_iterations(struct state *s, const struct goal *g, const value *list,
-		struct ov_err *err)
-{
-	for (size_t i = 0; i < value_count(list); i++) {
-		struct iteration *it = READ(iteration, value_item(list, i));
-		struct node *n = it ? state_node(s, g->id, it->node_id) : NULL;
-
-		if (!it)
-			return OV_EINVALID;
-		if (!n) {
-			record_done(&iteration_record, it);
-			mem_free(it);
-			return ov_fail(err, OV_EINVALID, "an iteration belongs to nothing");
-		}
-		state_add_iteration(s, n, it);
-	}
-	return 0;
-}
-
-static int read_detections(struct state *s, struct goal *g, const value *list, struct ov_err *err)
-{
-	for (size_t i = 0; i < value_count(list); i++) {
-		struct detection *d = READ(detection, value_item(list, i));
-
-		if (!d)
-			return OV_EINVALID;
-		state_add_detection(s, g, d);
-	}
-	return 0;
-}
-
-static int read_goal(struct state *s, const value *doc, struct ov_err *err)
-{
-	const value *nodes = value_at(doc, "nodes");
-	struct goal *g = READ(goal, value_at(doc, "goal"));
-	int r;
-
-	if (!g)
-		return OV_EINVALID;
-	state_add_goal(s, g);
-	for (size_t i = 0; i < value_count(nodes); i++) {
-		struct node *n = READ(node, value_item(nodes, i));
-
-		if (!n)
-			return OV_EINVALID;
-		state_add_node(s, g, n);
-	}
-	state_link_nodes(s, g);
-	state_index_goal(s, g);
-	r = read_handoffs(s, g, value_at(doc, "handoffs"), err);
-	if (r == 0)
-		r = read_iterations(s, g, value_at(doc, "iterations"), err);
-	return r < 0 ? r : read_detections(s, g, value_at(doc, "detections"), err);
-}
-
-static int read_notice(struct state *s, const value *v, struct ov_err *err)
-{
-	struct notice *x = READ(notice, v);
-
-	if (x)
-		state_add_notice(s, x);
-	return x ? 0 : OV_EINVALID;
-}
-
-static int read_lane(struct state *s, const value *v, struct ov_err *err)
-{
-	struct lane *l = READ(lane, v);
-
-	if (l)
-		state_add_lane(s, l);
-	return l ? 0 : OV_EINVALID;
-}
-
-static int read_streak(struct state *s, const value *v, struct ov_err *err)
-{
-	struct streak *k = READ(streak, v);
-
-	if (k)
-		vec_push(&s->streaks, k);
-	return k ? 0 : OV_EINVALID;
-}
-
-static int read_habit(struct state *s, const value *v, struct ov_err *err)
-{
-	struct habit *h = READ(habit, v);
-
-	if (h)
-		habits_take(s, h);
-	return h ? 0 : OV_EINVALID;
-}
+READER(notice, notice, state_add_notice(s, it))
+READER(lane, lane, state_add_lane(s, it))
+READER(streak, streak, vec_push(&s->streaks, it))
+READER(habit, habit, habits_take(s, it))
+READER(usage_row, usage_row, vec_push(&s->usage, it))
+READER(conflict, conflict, state_add_conflict(s, it))
+READER(watcher, watcher, vec_push(&s->watchers, it))
+READER(worker, worker, state_add_worker(s, it))
+READER(escalation, escalation, state_add_escalation(s, it))
+READER(effect, effect, state_add_effect(s, it))
+READER(run, run, state_add_run(s, it))
+READER(retired_run, run, (state_add_run(s, it), state_retire_run(s, it)))
 
 static int read_spend_hour(struct state *s, const value *v, struct ov_err *err)
 {
@@ -289,33 +305,6 @@ static int read_spend_hour(struct state *s, const value *v, struct ov_err *err)
 	if (r == 0 && h.hour > 0)
 		s->automatic.window.hours[h.hour % WINDOW_HOURS] = h;
 	return r;
-}
-
-static int read_usage_row(struct state *s, const value *v, struct ov_err *err)
-{
-	struct usage_row *row = READ(usage_row, v);
-
-	if (row)
-		vec_push(&s->usage, row);
-	return row ? 0 : OV_EINVALID;
-}
-
-static int read_conflict(struct state *s, const value *v, struct ov_err *err)
-{
-	struct conflict *c = READ(conflict, v);
-
-	if (c)
-		state_add_conflict(s, c);
-	return c ? 0 : OV_EINVALID;
-}
-
-static int read_watcher(struct state *s, const value *v, struct ov_err *err)
-{
-	struct watcher *w = READ(watcher, v);
-
-	if (w)
-		vec_push(&s->watchers, w);
-	return w ? 0 : OV_EINVALID;
 }
 
 static int read_dispatch(struct state *s, const value *v, struct ov_err *err)
@@ -333,24 +322,6 @@ static int read_dispatch(struct state *s, const value *v, struct ov_err *err)
 	return 0;
 }
 
-static int read_worker(struct state *s, const value *v, struct ov_err *err)
-{
-	struct worker *w = READ(worker, v);
-
-	if (w)
-		state_add_worker(s, w);
-	return w ? 0 : OV_EINVALID;
-}
-
-static int read_escalation(struct state *s, const value *v, struct ov_err *err)
-{
-	struct escalation *e = READ(escalation, v);
-
-	if (e)
-		state_add_escalation(s, e);
-	return e ? 0 : OV_EINVALID;
-}
-
 static int read_assignment(struct state *s, const value *v, struct ov_err *err)
 {
 	struct assignment *as = READ(assignment, v);
@@ -361,35 +332,6 @@ static int read_assignment(struct state *s, const value *v, struct ov_err *err)
 	return as->node ? 0
 			: ov_fail(err, OV_EINVALID, "assignment " STR_FMT " has no node",
 					  STR_ARG(as->id));
-}
-
-static int read_run(struct state *s, const value *v, struct ov_err *err)
-{
-	struct run *r = READ(run, v);
-
-	if (r)
-		state_add_run(s, r);
-	return r ? 0 : OV_EINVALID;
-}
-
-static int read_retired_run(struct state *s, const value *v, struct ov_err *err)
-{
-	struct run *r = READ(run, v);
-
-	if (!r)
-		return OV_EINVALID;
-	state_add_run(s, r);
-	state_retire_run(s, r);
-	return 0;
-}
-
-static int read_effect(struct state *s, const value *v, struct ov_err *err)
-{
-	struct effect *e = READ(effect, v);
-
-	if (e)
-		state_add_effect(s, e);
-	return e ? 0 : OV_EINVALID;
 }
 
 /* In this order: later lists refer to objects of earlier ones. */
@@ -466,7 +408,6 @@ int snapshot_read(str bytes, uint64_t hash_seed, struct state **ret, struct ov_e
 	struct arena a = ARENA_INIT;
 	struct json_limits limits = { .max_bytes = SIZE_MAX, .max_depth = 0 };
 	struct state *s;
-	int64_t at = 0;
 	value *doc;
 	int r;
 
@@ -474,26 +415,15 @@ int snapshot_read(str bytes, uint64_t hash_seed, struct state **ret, struct ov_e
 	if (r < 0)
 		return ov_wrap(err, r, "snapshot");
 	s = state_new(hash_seed);
-	(void)time_parse(value_str_at(doc, "at"), &at);
-	s->at = at;
-	(void)time_parse(value_str_at(doc, "outage_since"), &s->outage_since);
-	(void)time_parse(value_str_at(doc, "outage_over_at"), &s->outage_over_at);
-	(void)time_parse(value_str_at(doc, "outage_ignored_until"), &s->outage_ignored_until);
-	s->seq = (uint64_t)value_int_at(doc, "seq");
-	record_set_str(&s->target, value_str_at(doc, "target"));
-	record_set_str(&s->target_branch, value_str_at(doc, "target_branch"));
-	record_set_str(&s->target_head, value_str_at(doc, "target_head"));
-	record_set_str(&s->target_before, value_str_at(doc, "target_before"));
-	(void)time_parse(value_str_at(doc, "target_seen_at"), &s->target_seen_at);
-	record_set_str(&s->failing, value_str_at(doc, "failing"));
-	r = read_sections(s, doc, err);
+	r = record_from_part(&head_record, s, doc, err);
+	if (r == 0)
+		r = read_sections(s, doc, err);
 	if (r == 0)
 		r = read_singles(s, doc, err);
 	if (r < 0) {
 		state_free(s);
 		return r;
 	}
-	s->next_escalation = MAX(s->next_escalation, value_int_at(doc, "next_escalation"));
 	*ret = s;
 	return 0;
 }
