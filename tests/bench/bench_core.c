@@ -281,8 +281,10 @@ static void teach_tools(struct fleet *f, str agent)
 			.at = f->now,
 			.actor = STR("overseer") };
 
-		if (json_parse(&f->arena, data, NULL, &e.data, NULL) < 0 ||
-				apply(f->state, &e, NULL) < 0)
+		if (json_parse(&f->arena, data, NULL, &e.data, NULL) < 0)
+			abort();
+		event_fill(&f->arena, &e);
+		if (apply(f->state, &e, NULL) < 0)
 			abort();
 	}
 }
