@@ -173,17 +173,10 @@ static int check_plan(struct decide_ctx *cx _unused_, const struct answer *a, st
 	return OV_ESTATE;
 }
 
-value *answer_params(struct decide_ctx *cx, const struct answer *a)
+str answer_reason(struct decide_ctx *cx, const struct answer *a)
 {
-	value *params = value_object(cx->arena);
-
-	value_put(cx->arena, params, "goal", value_str(cx->arena, a->g->id));
-	value_put(cx->arena, params, "reason",
-			a->reason.n ? value_strf(cx->arena, "answer to #%lld: " STR_FMT,
-						      (long long)a->x->number, STR_ARG(a->reason))
-				    : value_strf(cx->arena, "answer to #%lld",
-						      (long long)a->x->number));
-	return params;
+	return arena_printf(cx->arena, "answer to #%lld%s" STR_FMT, (long long)a->x->number,
+			a->reason.n ? ": " : "", STR_ARG(a->reason));
 }
 
 void answer_cancel(struct decide_ctx *cx, const struct answer *a)
@@ -191,7 +184,10 @@ void answer_cancel(struct decide_ctx *cx, const struct answer *a)
 	value *ignored = NULL;
 
 	if (a->g && !goal_is_over(a->g))
-		(void)decide_goal_cancel(cx, answer_params(cx, a), &ignored, NULL);
+		(void)decide_goal_cancel(cx,
+				&(struct pr_goal_cancel){ .goal = a->g->id,
+						.reason = answer_reason(cx, a) },
+				&ignored, NULL);
 }
 
 static void answer_goal(struct decide_ctx *cx, const struct answer *a)
@@ -383,10 +379,9 @@ static int resolve(struct decide_ctx *cx, const struct escalation *x, str *text,
 	return 0;
 }
 
-int inbox_read(struct decide_ctx *cx, const value *params, const struct escalation **ret,
+int inbox_read(struct decide_ctx *cx, int64_t number, const struct escalation **ret,
 		struct ov_err *err)
 {
-	int64_t number = value_int_at(params, "number");
 	const struct escalation *x = state_escalation(cx->state, number);
 
 	if (!x) {
@@ -410,10 +405,10 @@ int inbox_read(struct decide_ctx *cx, const value *params, const struct escalati
 }
 
 /* What is granted with the answer: as it says, or what "raise" stands for. */
-static int grant(struct decide_ctx *cx, const struct answer *a, const value *params,
+static int grant(struct decide_ctx *cx, const struct answer *a, const struct pr_inbox_answer *p,
 		struct ov_err *err)
 {
-	bool given = value_at(params, "budget") || value_at(params, "estimate"),
+	bool given = p->budget || p->estimate,
 	     raise = str_is(a->x->kind, "budget") && answer_is(a, "raise");
 	const struct goal *g = a->g;
 
@@ -423,8 +418,8 @@ static int grant(struct decide_ctx *cx, const struct answer *a, const value *par
 	if (a->g && raise && a->g->automatic)
 		g = budget_newest(cx->state);
 	if (g && (!goal_is_over(g) || (raise && g->automatic)) && !answer_is(a, "cancel"))
-		return budget_grant(cx, g, given ? params : budget_twice(cx, g),
-				value_str_at(answer_params(cx, a), "reason"), err);
+		return budget_grant(cx, g, given ? p->budget : budget_twice(cx, g), p->estimate,
+				answer_reason(cx, a), err);
 	ov_fail(err, OV_EINVALID,
 			"#%lld gives no goal anything to go on with: a budget or an "
 			"estimate says nothing here",
@@ -497,8 +492,8 @@ static int check_text(struct decide_ctx *cx, const struct answer *a, struct ov_e
 	return r;
 }
 
-int inbox_answer(struct decide_ctx *cx, const struct escalation *x, str text, const value *params,
-		struct ov_err *err)
+int inbox_answer(struct decide_ctx *cx, const struct escalation *x, str text,
+		const struct pr_inbox_answer *p, struct ov_err *err)
 {
 	size_t before = cx->out->n;
 	bool free = take_free(x, &text);
@@ -514,15 +509,15 @@ int inbox_answer(struct decide_ctx *cx, const struct escalation *x, str text, co
 	a = answer_of(cx, x, text);
 	a.free = free;
 	a.option &= !free;
-	a.reason = str_trim(value_str_at(params, "reason"));
+	a.reason = str_trim(p->reason);
 	r = text_check(STR("reason"), a.reason, LIMIT_NOTE, err);
 	/* Kinds that have words of their own look at them themselves. */
-	if (r == 0 && value_bool_at(params, "only_options") && !inbox_kind_of(x)->words)
+	if (r == 0 && p->only_options && !inbox_kind_of(x)->words)
 		r = check_option(cx, &a, err);
 	if (r == 0)
 		r = check_text(cx, &a, err);
 	if (r == 0)
-		r = grant(cx, &a, params, err);
+		r = grant(cx, &a, p, err);
 	if (r < 0)
 		return r;
 	escalation_close(cx, x, ESC_ANSWERED, text);
@@ -531,15 +526,15 @@ int inbox_answer(struct decide_ctx *cx, const struct escalation *x, str text, co
 	return 0;
 }
 
-int decide_inbox_answer(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_inbox_answer(struct decide_ctx *cx, const struct pr_inbox_answer *p, value **ret_result,
 		struct ov_err *err)
 {
 	const struct escalation *x;
 	size_t before = cx->out->n;
-	int r = inbox_read(cx, params, &x, err);
+	int r = inbox_read(cx, p->number, &x, err);
 
 	if (r == 0)
-		r = inbox_answer(cx, x, str_trim(value_str_at(params, "answer")), params, err);
+		r = inbox_answer(cx, x, str_trim(p->answer), p, err);
 	if (r == 0)
 		*ret_result = inbox_result(cx, x, before);
 	return r;

@@ -18,12 +18,12 @@ struct answer {
 /* The answer is this word, and not a text that happens to be so. */
 bool answer_is(const struct answer *a, const char *word);
 
-/* The open entry that params name. */
-int inbox_read(struct decide_ctx *cx, const value *params, const struct escalation **ret,
+/* The open entry of that number. */
+int inbox_read(struct decide_ctx *cx, int64_t number, const struct escalation **ret,
 		struct ov_err *err);
-/* The answer with what else params say: reason, budget, estimate. Refused before anything is done. */
-int inbox_answer(struct decide_ctx *cx, const struct escalation *x, str text, const value *params,
-		struct ov_err *err);
+/* The answer with what else p says: reason, budget, estimate. Refused before anything is done. */
+int inbox_answer(struct decide_ctx *cx, const struct escalation *x, str text,
+		const struct pr_inbox_answer *p, struct ov_err *err);
 /* 0, or why it cannot be closed without an answer. */
 int inbox_check_dismiss(struct decide_ctx *cx, const struct escalation *x, struct ov_err *err);
 /* Closed without one: who is blocked waits for the caller. */
@@ -41,10 +41,10 @@ void detections_denied(struct decide_ctx *cx, const struct escalation *x, str re
 
 /* 0, or why the goal cannot be given up now. */
 int answer_check_cancel(const struct goal *g, struct ov_err *err);
-/* The goal is cancelled by that answer; params as of goal.cancel. */
+/* The goal is cancelled by that answer. */
 void answer_cancel(struct decide_ctx *cx, const struct answer *a);
-/* The goal and the reason, as params of a command about it. */
-value *answer_params(struct decide_ctx *cx, const struct answer *a);
+/* The reason of what it does to its goal. */
+str answer_reason(struct decide_ctx *cx, const struct answer *a);
 
 /*
  * Closes an open escalation with an answer, and does what the answer says; `as` is ESC_ANSWERED, or
@@ -52,7 +52,10 @@ value *answer_params(struct decide_ctx *cx, const struct answer *a);
  */
 void escalation_answer(struct decide_ctx *cx, const struct escalation *x, str answer,
 		enum esc_status as);
-decide_fn decide_inbox_answer, decide_inbox_approve, decide_inbox_deny, decide_inbox_snooze,
-		decide_inbox_dismiss;
+DECIDES(inbox_answer);
+DECIDES(inbox_approve);
+DECIDES(inbox_deny);
+DECIDES(inbox_snooze);
+DECIDES(inbox_dismiss);
 /* DEC_EXPIRE: nobody contradicted the default answer in time. */
 void tick_expire(struct decide_ctx *cx, const struct decision *d);

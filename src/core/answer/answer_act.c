@@ -47,45 +47,49 @@ static int stands_for(struct decide_ctx *cx, const struct escalation *x, const c
 	return 0;
 }
 
-static int judge(struct decide_ctx *cx, const value *params, bool approved, value **ret_result,
-		struct ov_err *err)
+static int judge(struct decide_ctx *cx, const struct pr_inbox_answer *p, bool approved,
+		value **ret_result, struct ov_err *err)
 {
-	str reason = str_trim(value_str_at(params, "reason")), text;
 	const struct escalation *x;
 	size_t before = cx->out->n;
-	int r = inbox_read(cx, params, &x, err);
+	str text;
+	int r = inbox_read(cx, p->number, &x, err);
 
 	if (r == 0)
 		r = stands_for(cx, x, approved ? "approve" : "deny",
 				approved ? inbox_kind_of(x)->approve : inbox_kind_of(x)->deny,
-				reason, &text, err);
+				str_trim(p->reason), &text, err);
 	if (r == 0)
-		r = inbox_answer(cx, x, text, params, err);
+		r = inbox_answer(cx, x, text, p, err);
 	if (r == 0)
 		*ret_result = inbox_result(cx, x, before);
 	return r;
 }
 
-int decide_inbox_approve(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
+int decide_inbox_approve(struct decide_ctx *cx, const struct pr_inbox_approve *p,
+		value **ret_result, struct ov_err *err)
 {
-	return judge(cx, params, true, ret_result, err);
+	const struct pr_inbox_answer said = { .number = p->number, .reason = p->reason };
+
+	return judge(cx, &said, true, ret_result, err);
 }
 
-int decide_inbox_deny(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_inbox_deny(struct decide_ctx *cx, const struct pr_inbox_deny *p, value **ret_result,
 		struct ov_err *err)
 {
-	return judge(cx, params, false, ret_result, err);
+	const struct pr_inbox_answer said = { .number = p->number, .reason = p->reason };
+
+	return judge(cx, &said, false, ret_result, err);
 }
 
-int decide_inbox_snooze(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_inbox_snooze(struct decide_ctx *cx, const struct pr_inbox_snooze *p, value **ret_result,
 		struct ov_err *err)
 {
-	str reason = str_trim(value_str_at(params, "reason"));
-	ov_time wait = value_int_at(params, "for_ms");
+	str reason = str_trim(p->reason);
+	ov_time wait = p->for_ms;
 	const struct escalation *x;
 	struct ev_escalation_snoozed *e;
-	int r = inbox_read(cx, params, &x, err);
+	int r = inbox_read(cx, p->number, &x, err);
 
 	if (r == 0)
 		r = text_check(STR("reason"), reason, LIMIT_NOTE, err);
@@ -109,7 +113,7 @@ int decide_inbox_snooze(struct decide_ctx *cx, const value *params, value **ret_
 
 /* There was nothing to find: what was stopped for it goes on. */
 static int false_alarm(struct decide_ctx *cx, const struct escalation *x, str reason,
-		const value *params, struct ov_err *err)
+		struct ov_err *err)
 {
 	const char *go_on = inbox_kind_of(x)->approve;
 	int r = 0;
@@ -123,7 +127,8 @@ static int false_alarm(struct decide_ctx *cx, const struct escalation *x, str re
 		return OV_EINVALID;
 	}
 	if (inbox_kind_of(x)->holds && go_on)
-		r = inbox_answer(cx, x, str_from(go_on), params, err);
+		r = inbox_answer(cx, x, str_from(go_on),
+				&(struct pr_inbox_answer){ .reason = reason }, err);
 	else
 		inbox_dismiss(cx, x, reason);
 	if (r == 0)
@@ -133,19 +138,19 @@ static int false_alarm(struct decide_ctx *cx, const struct escalation *x, str re
 	return r;
 }
 
-int decide_inbox_dismiss(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
+int decide_inbox_dismiss(struct decide_ctx *cx, const struct pr_inbox_dismiss *p,
+		value **ret_result, struct ov_err *err)
 {
-	str reason = str_trim(value_str_at(params, "reason")), became;
+	str reason = str_trim(p->reason), became;
 	const struct escalation *x;
 	const struct node *n;
 	size_t before = cx->out->n;
-	int r = inbox_read(cx, params, &x, err);
+	int r = inbox_read(cx, p->number, &x, err);
 
 	if (r == 0)
 		r = text_check(STR("reason"), reason, LIMIT_NOTE, err);
-	if (r == 0 && value_bool_at(params, "false_positive")) {
-		r = false_alarm(cx, x, reason, params, err);
+	if (r == 0 && p->false_positive) {
+		r = false_alarm(cx, x, reason, err);
 	} else if (r == 0) {
 		r = inbox_check_dismiss(cx, x, err);
 		if (r == 0)

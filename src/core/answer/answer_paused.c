@@ -83,18 +83,19 @@ static void tell(struct decide_ctx *cx, const struct answer *a)
 
 void answer_paused(struct decide_ctx *cx, const struct answer *a)
 {
-	value *params = answer_params(cx, a), *ignored = NULL;
+	const struct pr_goal_resume p = { .goal = a->g->id, .reason = answer_reason(cx, a) };
+	value *ignored = NULL;
 
 	if (a->g->status != GOAL_PAUSED)
 		return;
 	if (answer_is(a, "abort")) {
 		if (!is_aborted(a->g))
-			(void)goal_abort(cx, a->g, value_str_at(params, "reason"));
+			(void)goal_abort(cx, a->g, p.reason);
 		return;
 	}
 	if (!answer_is(a, "resume"))
 		tell(cx, a);
-	(void)decide_goal_resume(cx, params, &ignored, NULL);
+	(void)decide_goal_resume(cx, &p, &ignored, NULL);
 }
 
 void answer_aborted(struct decide_ctx *cx, const struct answer *a)
@@ -109,7 +110,10 @@ void answer_aborted(struct decide_ctx *cx, const struct answer *a)
 		return;
 	if (!answer_is(a, "reopen"))
 		tell(cx, a);
-	(void)decide_goal_reopen(cx, answer_params(cx, a), &ignored, NULL);
+	(void)decide_goal_reopen(cx,
+			&(struct pr_goal_reopen){ .goal = a->g->id,
+					.reason = answer_reason(cx, a) },
+			&ignored, NULL);
 }
 
 void detections_denied(struct decide_ctx *cx, const struct escalation *x, str reason)

@@ -17,42 +17,26 @@
 #include "core/work/work.h"
 #include "core/worker/worker.h"
 
+/* What operations ask for: each row that writes is a command of its name, which takes the struct of the row. */
+#define COMMAND_WRITE(sym, name)                                                             \
+	static int run_##sym(struct decide_ctx *cx, const value *params, value **ret_result, \
+			struct ov_err *err)                                                  \
+	{                                                                                    \
+		return decide_##sym(cx, shape_fill(cx->arena, op_shape(OP_##sym), params),   \
+				ret_result, err);                                            \
+	}
+#define COMMAND_READ(sym, name)
+#define COMMAND_DAEMON(sym, name)
+#define COMMAND_CHILD(sym, name)
+#define COMMAND_NOTHING(sym, name)
+#define OP(sym, needs, who, shown, name, ...) COMMAND_##needs(sym, name)
+#include "core/op/rows.def"
+
 static const struct command commands[] = {
-	{ "goal.create", decide_goal_create },
-	{ "goal.update", decide_goal_update },
-	{ "goal.pause", decide_goal_pause },
-	{ "goal.resume", decide_goal_resume },
-	{ "goal.cancel", decide_goal_cancel },
-	{ "goal.reopen", decide_goal_reopen },
-	{ "goal.archive", decide_goal_archive },
-	{ "plan.apply", decide_plan_apply },
+#undef COMMAND_WRITE
+#define COMMAND_WRITE(sym, name) { name, run_##sym },
+#include "core/op/rows.def"
 	{ "planner.health", decide_planner_health },
-	{ "work.update", decide_work_update },
-	{ "work.cancel", decide_work_cancel },
-	{ "work.reopen", decide_work_reopen },
-	{ "work.reassign", decide_work_reassign },
-	{ "work.rerun", decide_work_rerun },
-	{ "work.nudge", decide_work_nudge },
-	{ "work.scope", decide_work_scope },
-	{ "run.stop", decide_run_stop },
-	{ "queue.retry", decide_queue_retry },
-	{ "queue.drop", decide_queue_drop },
-	{ "worker.add", decide_worker_add },
-	{ "worker.start", decide_worker_start },
-	{ "worker.message", decide_worker_message },
-	{ "worker.review", decide_worker_review },
-	{ "worker.accept", decide_worker_accept },
-	{ "worker.reject", decide_worker_reject },
-	{ "worker.rebase", decide_worker_rebase },
-	{ "worker.pick", decide_worker_pick },
-	{ "worker.reset", decide_worker_reset },
-	{ "worker.nuke", decide_worker_nuke },
-	{ "inbox.answer", decide_inbox_answer },
-	{ "inbox.approve", decide_inbox_approve },
-	{ "inbox.deny", decide_inbox_deny },
-	{ "inbox.snooze", decide_inbox_snooze },
-	{ "inbox.dismiss", decide_inbox_dismiss },
-	{ "notice.retry", decide_notice_retry },
 	{ "effect.end", decide_effect_end },
 	{ "run.session", decide_run_session },
 	{ "run.frozen", decide_run_frozen },

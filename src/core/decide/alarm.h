@@ -30,5 +30,5 @@ void alarm_again(struct decide_ctx *cx, const struct escalation *x);
 /* DEC_NOTIFY: the next attempt of a notice, or its end without one. And the end of an attempt. */
 void tick_notify(struct decide_ctx *cx, const struct decision *d);
 void notify_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o);
-/* A person wants it tried again now: {"notice", "reason"}. */
-decide_fn decide_notice_retry;
+/* A person wants it tried again now. */
+DECIDES(notice_retry);

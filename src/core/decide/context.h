@@ -6,6 +6,7 @@
  */
 #include "base/ov.h"
 #include "core/event/event.h"
+#include "core/op/params.h"
 #include "core/policy/policy.h"
 #include "core/state/state.h"
 #include "core/tick/reconcile.h"
@@ -22,6 +23,13 @@ struct decide_ctx {
 	struct events *out; /* events are appended */
 };
 
-/* params must be an object that the operation's schema accepted, or one built by the daemon itself. */
+/*
+ * Declares decide_goal_pause and so on: what decides a command, which takes the struct of its parameters
+ * (core/op/params.h). They hold what the row accepted, or what another decision says.
+ */
+#define DECIDES(sym)                                                                          \
+	int decide_##sym(struct decide_ctx *cx, const struct pr_##sym *p, value **ret_result, \
+			struct ov_err *err)
+/* As it is found by its name: params are the object of which that struct is filled. */
 typedef int decide_fn(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err);

@@ -100,13 +100,13 @@ void notify_ended(struct decide_ctx *cx, const struct effect *fx, const struct o
 	emit_tried(cx, x, &t);
 }
 
-int decide_notice_retry(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_notice_retry(struct decide_ctx *cx, const struct pr_notice_retry *p, value **ret_result,
 		struct ov_err *err)
 {
-	str reason = str_trim(value_str_at(params, "reason"));
+	str reason = str_trim(p->reason);
 	struct notice *x, now;
 	struct ev_notice_retried *e;
-	int r = state_find_notice(cx->state, value_str_at(params, "notice"), &x, err);
+	int r = state_find_notice(cx->state, p->notice, &x, err);
 
 	if (r == 0)
 		r = text_check(STR("reason"), reason, LIMIT_NOTE, err);

@@ -197,9 +197,10 @@ static int set_origin(struct decide_ctx *cx, struct event *e, const value *param
 	return r;
 }
 
-int decide_goal_create(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_goal_create(struct decide_ctx *cx, const struct pr_goal_create *p, value **ret_result,
 		struct ov_err *err)
 {
+	const value *params = shape_data(cx->arena, op_shape(OP_goal_create), p);
 	const value *plan = value_at(params, "plan");
 	enum plan_begun begun = PLAN_NOBODY;
 	value *warnings = value_array(cx->arena);
@@ -237,9 +238,10 @@ int decide_goal_create(struct decide_ctx *cx, const value *params, value **ret_r
 	return 0;
 }
 
-int decide_goal_update(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_goal_update(struct decide_ctx *cx, const struct pr_goal_update *p, value **ret_result,
 		struct ov_err *err)
 {
+	const value *params = shape_data(cx->arena, op_shape(OP_goal_update), p);
 	str reason = str_trim(value_str_at(params, "reason"));
 	value *changed = value_array(cx->arena);
 	struct event *e;

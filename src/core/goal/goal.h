@@ -19,8 +19,14 @@ void plan_emit_first(struct decide_ctx *cx, str goal, const value *plan, str rea
  */
 int plan_adopt(struct decide_ctx *cx, const struct goal *g, const value *plan, str reason,
 		const char *source, struct ov_err *err);
-decide_fn decide_goal_update, decide_goal_pause, decide_goal_resume, decide_goal_cancel,
-		decide_goal_reopen, decide_goal_archive;
-decide_fn decide_goal_create, decide_planner_health, decide_plan_apply;
+decide_fn decide_planner_health;
+DECIDES(goal_create);
+DECIDES(goal_update);
+DECIDES(goal_pause);
+DECIDES(goal_resume);
+DECIDES(goal_cancel);
+DECIDES(goal_reopen);
+DECIDES(goal_archive);
+DECIDES(plan_apply);
 /* Live runs are stopped, what they did is kept, and their nodes are queued for later; how many. */
 int64_t goal_stop_runs(struct decide_ctx *cx, const struct goal *g, str reason);

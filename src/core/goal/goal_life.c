@@ -15,11 +15,11 @@
 #include "core/work/work.h"
 
 /* The goal and the reason, checked; a reason that must be given is asked for. */
-static int find(struct decide_ctx *cx, const value *params, const char *what, struct goal **ret,
+static int find(struct decide_ctx *cx, str goal, str said, const char *what, struct goal **ret,
 		str *ret_reason, struct ov_err *err)
 {
-	str reason = str_trim(value_str_at(params, "reason"));
-	int r = state_find_goal(cx->state, value_str_at(params, "goal"), ret, err);
+	str reason = str_trim(said);
+	int r = state_find_goal(cx->state, goal, ret, err);
 
 	if (r == 0)
 		r = text_check(STR("reason"), reason, LIMIT_NOTE, err);
@@ -70,31 +70,31 @@ int64_t goal_stop_runs(struct decide_ctx *cx, const struct goal *g, str reason)
 	return n;
 }
 
-int decide_goal_pause(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_goal_pause(struct decide_ctx *cx, const struct pr_goal_pause *p, value **ret_result,
 		struct ov_err *err)
 {
 	struct goal *g;
 	str reason;
 	int64_t stopped = 0;
-	int r = find(cx, params, NULL, &g, &reason, err);
+	int r = find(cx, p->goal, p->reason, NULL, &g, &reason, err);
 
 	if (r == 0)
 		r = goal_may_become(g, GOAL_PAUSED, err);
 	if (r < 0)
 		return r;
-	if (value_bool_at(params, "now"))
+	if (p->now)
 		stopped = goal_stop_runs(cx, g, reason);
 	goal_to(cx, g, GOAL_PAUSED, reason, false, ret_result);
 	value_put(cx->arena, *ret_result, "stopping_runs", value_int(cx->arena, stopped));
 	return 0;
 }
 
-int decide_goal_resume(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_goal_resume(struct decide_ctx *cx, const struct pr_goal_resume *p, value **ret_result,
 		struct ov_err *err)
 {
 	struct goal *g;
 	str reason;
-	int r = find(cx, params, NULL, &g, &reason, err);
+	int r = find(cx, p->goal, p->reason, NULL, &g, &reason, err);
 
 	if (r == 0)
 		r = goal_may_become(g, GOAL_ACTIVE, err);
@@ -139,15 +139,15 @@ static void close_questions(struct decide_ctx *cx, const struct goal *g, str rea
 	}
 }
 
-int decide_goal_cancel(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_goal_cancel(struct decide_ctx *cx, const struct pr_goal_cancel *p, value **ret_result,
 		struct ov_err *err)
 {
 	struct goal *g;
 	str reason, why;
 	int64_t cancelled = 0;
-	int r = find(cx, params, NULL, &g, &reason, err);
+	int r = find(cx, p->goal, p->reason, NULL, &g, &reason, err);
 
-	if (!str_trim(value_str_at(params, "reason")).n)
+	if (!str_trim(p->reason).n)
 		reason = asked_by(cx);
 	if (r == 0)
 		r = goal_may_become(g, GOAL_CANCELLED, err);
@@ -185,13 +185,13 @@ static int goal_may_reopen(const struct goal *g, struct ov_err *err)
 	return r;
 }
 
-int decide_goal_reopen(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_goal_reopen(struct decide_ctx *cx, const struct pr_goal_reopen *p, value **ret_result,
 		struct ov_err *err)
 {
 	struct goal *g;
 	str reason;
 	bool open;
-	int r = find(cx, params, "reopen", &g, &reason, err);
+	int r = find(cx, p->goal, p->reason, "reopen", &g, &reason, err);
 
 	if (r == 0)
 		r = goal_may_reopen(g, err);
@@ -216,12 +216,12 @@ int decide_goal_reopen(struct decide_ctx *cx, const value *params, value **ret_r
 	return 0;
 }
 
-int decide_goal_archive(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_goal_archive(struct decide_ctx *cx, const struct pr_goal_archive *p, value **ret_result,
 		struct ov_err *err)
 {
 	struct goal *g;
 	str reason;
-	int r = find(cx, params, NULL, &g, &reason, err);
+	int r = find(cx, p->goal, p->reason, NULL, &g, &reason, err);
 
 	if (r == 0)
 		r = goal_may_become(g, GOAL_ARCHIVED, err);

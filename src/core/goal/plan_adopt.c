@@ -253,18 +253,16 @@ int plan_adopt(struct decide_ctx *cx, const struct goal *g, const value *plan, s
 }
 
 /* Somebody replanned meanwhile: what the caller has seen is not what there is. */
-static int check_version(const struct goal *g, const value *params, struct ov_err *err)
+static int check_version(const struct goal *g, const struct pr_plan_apply *p, struct ov_err *err)
 {
-	const value *seen = value_at(params, "version"),
-		    *own = value_at(value_at(params, "plan"), "planVersion");
+	const value *own = value_at(p->plan, "planVersion");
 	int r = 0;
 
-	if (seen && value_int_or(seen, -1) != g->plan_version)
+	if (p->has_version && p->version != g->plan_version)
 		r = ov_fail(err, OV_ECONFLICT,
 				"you have seen plan version %lld of goal " STR_FMT
 				", but it is at version %lld",
-				(long long)value_int_or(seen, -1), STR_ARG(g->id),
-				(long long)g->plan_version);
+				(long long)p->version, STR_ARG(g->id), (long long)g->plan_version);
 	else if (g->plan_version && own && own->kind == V_INT && own->i != g->plan_version + 1)
 		r = ov_fail(err, OV_ECONFLICT,
 				"the document says planVersion %lld, but the plan of goal " STR_FMT
@@ -277,34 +275,34 @@ static int check_version(const struct goal *g, const value *params, struct ov_er
 				" %lld, then --version %lld (planVersion "
 				"may be left out)",
 				STR_ARG(g->id),
-				(long long)MIN(MAX(seen ? value_int_or(seen, 1) : 1, 1),
+				(long long)MIN(MAX(p->has_version ? p->version : 1, 1),
 						g->plan_version),
 				(long long)g->plan_version);
 	return r;
 }
 
-int decide_plan_apply(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_plan_apply(struct decide_ctx *cx, const struct pr_plan_apply *p, value **ret_result,
 		struct ov_err *err)
 {
-	str reason = str_trim(value_str_at(params, "reason"));
+	str reason = str_trim(p->reason);
 	struct adoption ad = { 0 };
 	struct arena *a = cx->arena;
 	struct goal *g;
 	value *v;
 	int r;
 
-	r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
+	r = state_find_goal(cx->state, p->goal, &g, err);
 	if (r == 0 && (reason.n > LIMIT_NOTE || str_find_byte(reason, '\0') < reason.n))
 		r = ov_fail(err, OV_EINVALID, "a reason has at most %d bytes and no NUL",
 				LIMIT_NOTE);
 	if (r == 0)
-		r = check_version(g, params, err);
+		r = check_version(g, p, err);
 	if (r < 0)
 		return r;
 	if (!reason.n)
 		reason = g->plan_version ? STR("replanned") : STR("the first plan");
 	ad = (struct adoption){ .g = g, .version = g->plan_version + 1, .reason = reason };
-	r = adopt(cx, &ad, value_at(params, "plan"), "file", err);
+	r = adopt(cx, &ad, p->plan, "file", err);
 	if (r < 0)
 		return r;
 	v = *ret_result = value_object(a);

@@ -155,7 +155,7 @@ value *budget_twice(struct decide_ctx *cx, const struct goal *g)
 {
 	struct budget_live live = budget_live_of(cx->state, g, NULL, cx->now);
 	struct budget_verdict worst = budget_judge(cx->policy, g, &live, cx->now);
-	value *params = value_object(cx->arena), *budget = value_object(cx->arena);
+	value *budget = value_object(cx->arena);
 
 	for (int i = 0; i < RESOURCE_COUNT; i++) {
 		int64_t limit = budget_limit(cx->policy, g, (enum resource)i),
@@ -165,8 +165,7 @@ value *budget_twice(struct decide_ctx *cx, const struct goal *g)
 			value_put(cx->arena, budget, status_name(&resources, i),
 					value_int(cx->arena, twice_of(used, limit)));
 	}
-	value_put(cx->arena, params, "budget", budget);
-	return params;
+	return budget;
 }
 
 /* As it will be when the event is applied. */
@@ -183,23 +182,20 @@ static struct goal granted(const struct goal *g, const struct event *updated)
 	return then;
 }
 
-int budget_grant(struct decide_ctx *cx, const struct goal *g, const value *params, str reason,
-		struct ov_err *err)
+int budget_grant(struct decide_ctx *cx, const struct goal *g, const value *budget,
+		const value *estimate, str reason, struct ov_err *err)
 {
-	static const char *const keys[] = { "budget", "estimate" };
-	value *update = value_object(cx->arena), *ignored = NULL;
+	const struct pr_goal_update update = { .goal = g->id,
+		.budget = budget,
+		.estimate = estimate,
+		.reason = reason };
+	value *ignored = NULL;
 	struct budget_live live = budget_live_of(cx->state, g, NULL, cx->now);
 	struct budget_verdict v;
 	struct goal then;
 	int r;
 
-	value_put(cx->arena, update, "goal", value_str(cx->arena, g->id));
-	value_put(cx->arena, update, "reason", value_str(cx->arena, reason));
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (value_at(params, keys[i]))
-			value_put(cx->arena, update, keys[i],
-					value_copy(cx->arena, value_at(params, keys[i])));
-	r = decide_goal_update(cx, update, &ignored, err);
+	r = decide_goal_update(cx, &update, &ignored, err);
 	if (r < 0 || g->budget_level != BUDGET_SPENT)
 		return r;
 	then = granted(g, cx->out->p[cx->out->n - 1]);

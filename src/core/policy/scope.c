@@ -27,26 +27,33 @@ static const char *scope_entry_problem(str entry)
 	return NULL;
 }
 
-int scope_list_check(const value *list, struct ov_err *err)
+int scope_names_check(const str *names, size_t n, struct ov_err *err)
 {
-	if (list->kind != V_ARRAY)
-		return ov_fail(err, OV_EINVALID, "expected a list of tools, found %s",
-				value_kind_name(list->kind));
-	if (list->array.n == 0)
+	if (n == 0)
 		return ov_fail(err, OV_EINVALID,
 				"is empty, which would be no tool at all; leave it out to narrow "
 				"nothing");
-	if (list->array.n > SCOPE_LIST)
-		return ov_fail(err, OV_ELIMIT, "%zu tools, at most %d are allowed", list->array.n,
-				SCOPE_LIST);
-	for (size_t i = 0; i < list->array.n; i++) {
-		const char *problem = scope_entry_problem(
-				value_str_or(list->array.items[i], STR("")));
+	if (n > SCOPE_LIST)
+		return ov_fail(err, OV_ELIMIT, "%zu tools, at most %d are allowed", n, SCOPE_LIST);
+	for (size_t i = 0; i < n; i++) {
+		const char *problem = scope_entry_problem(names[i]);
 
 		if (problem)
 			return ov_fail(err, OV_EINVALID, "entry %zu: %s", i + 1, problem);
 	}
 	return 0;
+}
+
+int scope_list_check(const value *list, struct ov_err *err)
+{
+	str names[SCOPE_LIST];
+
+	if (list->kind != V_ARRAY)
+		return ov_fail(err, OV_EINVALID, "expected a list of tools, found %s",
+				value_kind_name(list->kind));
+	for (size_t i = 0; i < MIN(list->array.n, ARRAY_LEN(names)); i++)
+		names[i] = value_str_or(list->array.items[i], STR(""));
+	return scope_names_check(names, list->array.n, err);
 }
 
 bool scope_is_all(const struct tool_scope *s)

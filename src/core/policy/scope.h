@@ -19,6 +19,8 @@ enum {
 
 /* A list as it came from outside: an array of entries, not empty. The message is for after its name. */
 int scope_list_check(const value *list, struct ov_err *err);
+/* The same of its entries. */
+int scope_names_check(const str *names, size_t n, struct ov_err *err);
 /* Nothing is narrowed. */
 bool scope_is_all(const struct tool_scope *s);
 /* Both hold. OV_ESTATE when no tool is left. */

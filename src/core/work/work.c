@@ -156,27 +156,22 @@ void work_block(struct decide_ctx *cx, const struct node *n, enum block_kind kin
 	work_settled(cx, n, reason);
 }
 
-int work_read(struct decide_ctx *cx, const value *params, const char *verb, bool reason_needed,
-		struct work *ret, struct ov_err *err)
+int work_read(struct decide_ctx *cx, struct work *w, const char *verb, bool reason_needed,
+		struct ov_err *err)
 {
-	struct work w = { .reason = str_trim(value_str_at(params, "reason")) };
-	int r = state_find_node(cx->state, value_str_at(params, "goal"),
-			value_str_at(params, "node"), &w.n, err);
+	int r = state_find_node(cx->state, w->goal, w->node, &w->n, err);
 
+	w->reason = str_trim(w->reason);
 	if (r == 0)
-		r = text_check(STR("reason"), w.reason, LIMIT_NOTE, err);
+		r = text_check(STR("reason"), w->reason, LIMIT_NOTE, err);
+	if (r == 0)
+		r = leaf_check(w->n, err);
 	if (r < 0)
 		return r;
-	r = leaf_check(w.n, err);
-	if (r < 0)
-		return r;
-	if (reason_needed && w.reason.n == 0)
+	if (reason_needed && w->reason.n == 0)
 		return ov_fail(err, OV_EINVALID,
 				"a reason is needed: it is recorded with your name");
-	r = work_check(cx, verb, w.n, err);
-	if (r == 0)
-		*ret = w;
-	return r;
+	return work_check(cx, verb, w->n, err);
 }
 
 value *work_result(struct decide_ctx *cx, const struct node *n, enum node_status status)
@@ -191,11 +186,10 @@ value *work_result(struct decide_ctx *cx, const struct node *n, enum node_status
 }
 
 /* The kind of block that a person may set, and the whole reason: a credential's says what and where. */
-static int block_read(struct decide_ctx *cx, const value *params, enum block_kind *ret_kind,
-		str *reason, str *unblock_when, struct ov_err *err)
+static int block_read(struct decide_ctx *cx, const struct pr_work_update *p,
+		enum block_kind *ret_kind, str *reason, str *unblock_when, struct ov_err *err)
 {
-	str kind = value_str_at(params, "kind"), needs = str_trim(value_str_at(params, "needs")),
-	    where = str_trim(value_str_at(params, "configure"));
+	str kind = p->kind, needs = str_trim(p->needs), where = str_trim(p->configure);
 	bool credential = str_is(kind, "credential");
 	int r = text_check(STR("unblock_when"), *unblock_when, LIMIT_NOTE, err);
 
@@ -228,21 +222,21 @@ static int block_read(struct decide_ctx *cx, const value *params, enum block_kin
 	return 0;
 }
 
-static int update_block(struct decide_ctx *cx, const value *params, struct work *w,
+static int update_block(struct decide_ctx *cx, const struct pr_work_update *p, struct work *w,
 		struct ov_err *err)
 {
-	str unblock_when = value_str_at(params, "unblock_when");
+	str unblock_when = p->unblock_when;
 	enum block_kind kind = BLOCK_PERSON;
 	int r = accept_check(w->n, err);
 
 	if (r == 0)
-		r = block_read(cx, params, &kind, &w->reason, &unblock_when, err);
+		r = block_read(cx, p, &kind, &w->reason, &unblock_when, err);
 	if (r == 0)
 		work_block(cx, w->n, kind, w->reason, unblock_when);
 	return r;
 }
 
-int decide_work_update(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_work_update(struct decide_ctx *cx, const struct pr_work_update *p, value **ret_result,
 		struct ov_err *err)
 {
 	static const struct {
@@ -250,8 +244,8 @@ int decide_work_update(struct decide_ctx *cx, const value *params, value **ret_r
 		enum node_status to;
 	} kinds[] = { { "done", "done", NODE_DONE }, { "blocked", "block", NODE_BLOCKED },
 		{ "queued", "unblock", NODE_QUEUED } };
-	str status = value_str_at(params, "status");
-	struct work w;
+	str status = p->status;
+	struct work w = WORK_OF(p);
 	size_t k = 0;
 	int r;
 
@@ -261,9 +255,9 @@ int decide_work_update(struct decide_ctx *cx, const value *params, value **ret_r
 		return ov_fail(err, OV_EINVALID,
 				"status \"" STR_FMT "\" is not one of done, blocked, queued",
 				STR_ARG(status));
-	r = work_read(cx, params, kinds[k].verb, true, &w, err);
+	r = work_read(cx, &w, kinds[k].verb, true, err);
 	if (r == 0 && kinds[k].to == NODE_BLOCKED)
-		r = update_block(cx, params, &w, err);
+		r = update_block(cx, p, &w, err);
 	/* What is being taken back is not done, whoever says so. */
 	if (r == 0 && w.n->assignment && w.n->assignment->stage == STAGE_REVERT)
 		r = accept_check(w.n, err);
@@ -277,11 +271,11 @@ int decide_work_update(struct decide_ctx *cx, const value *params, value **ret_r
 	return 0;
 }
 
-int decide_work_cancel(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_work_cancel(struct decide_ctx *cx, const struct pr_work_cancel *p, value **ret_result,
 		struct ov_err *err)
 {
-	struct work w;
-	int r = work_read(cx, params, "cancel", true, &w, err);
+	struct work w = WORK_OF(p);
+	int r = work_read(cx, &w, "cancel", true, err);
 
 	if (r == 0)
 		r = accept_check(w.n, err);
@@ -293,12 +287,12 @@ int decide_work_cancel(struct decide_ctx *cx, const value *params, value **ret_r
 }
 
 /* done -> queued, past the ordinary rules; a goal that was completed by it is active again, too. */
-int decide_work_reopen(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_work_reopen(struct decide_ctx *cx, const struct pr_work_reopen *p, value **ret_result,
 		struct ov_err *err)
 {
 	struct goal *g;
-	struct work w;
-	int r = work_read(cx, params, "reopen", true, &w, err);
+	struct work w = WORK_OF(p);
+	int r = work_read(cx, &w, "reopen", true, err);
 
 	if (r < 0)
 		return r;
@@ -345,14 +339,14 @@ int agent_check(struct decide_ctx *cx, str agent, struct ov_err *err)
 }
 
 /* Somebody else shall do it: the run is stopped, its work kept, and a new assignment begins. */
-int decide_work_reassign(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
+int decide_work_reassign(struct decide_ctx *cx, const struct pr_work_reassign *p,
+		value **ret_result, struct ov_err *err)
 {
-	str agent = value_str_at(params, "agent");
+	str agent = p->agent;
 	enum node_status to;
 	struct ev_node_wanted *e;
-	struct work w;
-	int r = work_read(cx, params, "reassign", true, &w, err);
+	struct work w = WORK_OF(p);
+	int r = work_read(cx, &w, "reassign", true, err);
 
 	if (r == 0)
 		r = accept_check(w.n, err);

@@ -22,13 +22,18 @@ void work_settled(struct decide_ctx *cx, const struct node *n, str reason);
 str asked_by(struct decide_ctx *cx);
 /* Can be told something now? NULL, or why not. */
 const char *run_deaf(const struct decide_ctx *cx, const struct node *n);
-/* One command about one node, its parameters read and checked: verb as in `overseer work VERB`. */
+/* One command about one node: what was asked, and the node, once that was read. */
 struct work {
+	str goal, node, reason;
 	struct node *n;
-	str reason;
 };
-int work_read(struct decide_ctx *cx, const value *params, const char *verb, bool reason_needed,
-		struct work *ret, struct ov_err *err);
+#define WORK_OF(p)                                                          \
+	{                                                                   \
+		.goal = (p)->goal, .node = (p)->node, .reason = (p)->reason \
+	}
+/* Finds the node, and checks what was asked: verb as in `overseer work VERB`. */
+int work_read(struct decide_ctx *cx, struct work *w, const char *verb, bool reason_needed,
+		struct ov_err *err);
 /* 0, or OV_ESTATE: this cannot be done to a node that is what it is; says what can. */
 int work_check(struct decide_ctx *cx, const char *verb, const struct node *n, struct ov_err *err);
 /* 0, or why the agent cannot be given work; says which can. */
@@ -39,6 +44,13 @@ void work_consequences(struct decide_ctx *cx, const struct node *n, enum node_st
 		value *ret);
 /* Adds that it stays blocked, and nobody is asked about it any more: "left_blocked". */
 void work_left_blocked(struct decide_ctx *cx, const struct node *n, value *ret);
-decide_fn decide_work_update, decide_work_cancel, decide_work_reopen, decide_work_reassign,
-		decide_work_rerun, decide_work_nudge, decide_work_scope, decide_run_stop,
-		decide_queue_retry, decide_queue_drop;
+DECIDES(work_update);
+DECIDES(work_cancel);
+DECIDES(work_reopen);
+DECIDES(work_reassign);
+DECIDES(work_rerun);
+DECIDES(work_nudge);
+DECIDES(work_scope);
+DECIDES(run_stop);
+DECIDES(queue_retry);
+DECIDES(queue_drop);

@@ -8,14 +8,13 @@
 #include "core/model/limits.h"
 #include "core/work/work.h"
 
-static int read_node(struct decide_ctx *cx, const value *params, struct node **ret,
+static int read_node(struct decide_ctx *cx, str goal, str node, str reason, struct node **ret,
 		struct ov_err *err)
 {
-	int r = state_find_node(cx->state, value_str_at(params, "goal"),
-			value_str_at(params, "node"), ret, err);
+	int r = state_find_node(cx->state, goal, node, ret, err);
 
 	if (r == 0)
-		r = text_check(STR("reason"), value_str_at(params, "reason"), LIMIT_NOTE, err);
+		r = text_check(STR("reason"), reason, LIMIT_NOTE, err);
 	if (r == 0)
 		r = leaf_check(*ret, err);
 	if (r == 0)
@@ -41,12 +40,12 @@ static int not_waiting(const struct node *n, const char *what, struct ov_err *er
 }
 
 /* The wait before its next step is over, by a person's word. */
-int decide_queue_retry(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_queue_retry(struct decide_ctx *cx, const struct pr_queue_retry *p, value **ret_result,
 		struct ov_err *err)
 {
 	const struct assignment *as;
 	struct node *n;
-	int r = read_node(cx, params, &n, err);
+	int r = read_node(cx, p->goal, p->node, STR(""), &n, err);
 
 	if (r < 0)
 		return r;
@@ -61,12 +60,12 @@ int decide_queue_retry(struct decide_ctx *cx, const value *params, value **ret_r
 }
 
 /* Taken out of the queue; what was made so far is kept on its branch. */
-int decide_queue_drop(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_queue_drop(struct decide_ctx *cx, const struct pr_queue_drop *p, value **ret_result,
 		struct ov_err *err)
 {
-	str reason = str_trim(value_str_at(params, "reason"));
+	str reason = str_trim(p->reason);
 	struct node *n;
-	int r = read_node(cx, params, &n, err);
+	int r = read_node(cx, p->goal, p->node, p->reason, &n, err);
 
 	if (r < 0)
 		return r;

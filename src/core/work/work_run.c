@@ -53,11 +53,11 @@ void work_rerun(struct decide_ctx *cx, const struct node *n, str reason)
 	work_settled(cx, n, reason);
 }
 
-int decide_work_rerun(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_work_rerun(struct decide_ctx *cx, const struct pr_work_rerun *p, value **ret_result,
 		struct ov_err *err)
 {
-	struct work w;
-	int r = work_read(cx, params, "rerun", true, &w, err);
+	struct work w = WORK_OF(p);
+	int r = work_read(cx, &w, "rerun", true, err);
 
 	if (r == 0)
 		r = live_check(w.n, err);
@@ -96,13 +96,13 @@ static int run_node(struct decide_ctx *cx, const struct run *x, struct node **re
 	return 0;
 }
 
-int decide_run_stop(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_run_stop(struct decide_ctx *cx, const struct pr_run_stop *p, value **ret_result,
 		struct ov_err *err)
 {
-	str reason = str_trim(value_str_at(params, "reason"));
+	str reason = str_trim(p->reason);
 	struct node *n;
 	struct run *x;
-	int r = state_find_run(cx->state, value_str_at(params, "run"), &x, err);
+	int r = state_find_run(cx->state, p->run, &x, err);
 
 	if (r == 0)
 		r = text_check(STR("reason"), reason, LIMIT_NOTE, err);
@@ -144,19 +144,18 @@ const char *run_deaf(const struct decide_ctx *cx, const struct node *n)
 }
 
 /* A node, or the newest run of one: an older run has no say, and nobody is told for it. */
-static int nudge_read(struct decide_ctx *cx, const value *params, struct node **ret,
+static int nudge_read(struct decide_ctx *cx, const struct pr_work_nudge *p, struct node **ret,
 		struct ov_err *err)
 {
-	str id = value_str_at(params, "node");
-	struct work w;
+	struct work w = { .goal = p->goal, .node = p->node };
 	struct run *x;
 	int r;
 
-	if (str_starts(id, STR("R_"))) {
-		r = state_find_run(cx->state, id, &x, err);
+	if (str_starts(p->node, STR("R_"))) {
+		r = state_find_run(cx->state, p->node, &x, err);
 		return r < 0 ? r : run_node(cx, x, ret, err);
 	}
-	r = work_read(cx, params, "nudge", false, &w, err);
+	r = work_read(cx, &w, "nudge", false, err);
 	if (r == 0)
 		*ret = w.n;
 	return r;
@@ -227,13 +226,13 @@ static int nudge_check(struct decide_ctx *cx, const struct nudge *x, struct ov_e
 	return OV_ESTATE;
 }
 
-static int nudge_prepare(struct decide_ctx *cx, const value *params, struct nudge *x,
+static int nudge_prepare(struct decide_ctx *cx, const struct pr_work_nudge *p, struct nudge *x,
 		struct ov_err *err)
 {
 	int r = text_check(STR("message"), x->message, LIMIT_NOTE, err);
 
 	if (r == 0)
-		r = nudge_read(cx, params, &x->n, err);
+		r = nudge_read(cx, p, &x->n, err);
 	if (r == 0)
 		r = work_check(cx, "nudge", x->n, err);
 	if (r == 0)
@@ -251,13 +250,11 @@ static int nudge_prepare(struct decide_ctx *cx, const value *params, struct nudg
  * Asks the run for its status, with a word of the person's own if there is one: as soon as it can be
  * told, or at once, for which the run is ended and its session goes on with the word.
  */
-int decide_work_nudge(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_work_nudge(struct decide_ctx *cx, const struct pr_work_nudge *p, value **ret_result,
 		struct ov_err *err)
 {
-	struct nudge x = { .message = str_trim(value_str_at(params, "message")),
-		.force = value_bool_at(params, "force"),
-		.now = value_bool_at(params, "now") };
-	int r = nudge_prepare(cx, params, &x, err);
+	struct nudge x = { .message = str_trim(p->message), .force = p->force, .now = p->now };
+	int r = nudge_prepare(cx, p, &x, err);
 
 	if (r < 0)
 		return r;

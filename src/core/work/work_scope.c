@@ -56,36 +56,15 @@ static int present(struct decide_ctx *cx, const struct node *n,
 	return r;
 }
 
-static int read_list(struct arena *a, const value *params, const char *key, const str **ret,
-		size_t *ret_n, struct ov_err *err)
+static int read_asked(const struct pr_work_scope *p, struct tool_scope *ret, struct ov_err *err)
 {
-	const value *list = value_at(params, key);
-	str *p;
-	int r;
+	const struct tool_scope s = { p->allow.p, p->allow.n, p->deny.p, p->deny.n };
+	int r = 0;
 
-	if (!list)
-		return 0;
-	r = scope_list_check(list, err);
-	if (r < 0)
-		return ov_wrap(err, r, "%s", key);
-	p = arena_array(a, str, list->array.n);
-	for (size_t i = 0; i < list->array.n; i++)
-		p[i] = value_str_or(list->array.items[i], STR(""));
-	*ret = p;
-	*ret_n = list->array.n;
-	return 0;
-}
-
-static int read_asked(struct arena *a, const value *params, struct tool_scope *ret,
-		struct ov_err *err)
-{
-	struct tool_scope s = { 0 };
-	int r = read_list(a, params, "allow", &s.allow, &s.allow_n, err);
-
-	if (r == 0)
-		r = read_list(a, params, "deny", &s.deny, &s.deny_n, err);
-	if (r < 0)
-		return r;
+	if (p->has_allow && (r = scope_names_check(s.allow, s.allow_n, err)) < 0)
+		return ov_wrap(err, r, "allow");
+	if (p->has_deny && (r = scope_names_check(s.deny, s.deny_n, err)) < 0)
+		return ov_wrap(err, r, "deny");
 	if (scope_is_all(&s))
 		return ov_fail(err, OV_EINVALID, "say which tools: allow, deny, or both");
 	*ret = s;
@@ -111,17 +90,17 @@ static int add_up(struct decide_ctx *cx, const struct agent_format *f, const str
 }
 
 /* Takes tools away from a node, for every later turn of whoever works on it; none is ever given back. */
-int decide_work_scope(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_work_scope(struct decide_ctx *cx, const struct pr_work_scope *p, value **ret_result,
 		struct ov_err *err)
 {
 	struct tool_scope asked, before, after, whole;
 	const struct policy_agent *agent = NULL;
 	struct ev_node_scoped *e;
-	struct work w;
-	int r = work_read(cx, params, "scope", true, &w, err);
+	struct work w = WORK_OF(p);
+	int r = work_read(cx, &w, "scope", true, err);
 
 	if (r == 0)
-		r = read_asked(cx->arena, params, &asked, err);
+		r = read_asked(p, &asked, err);
 	if (r == 0)
 		r = present(cx, w.n, &agent, &before, err);
 	if (r == 0)

@@ -111,15 +111,15 @@ int worker_find(struct decide_ctx *cx, str name, struct worker **ret, struct ov_
 	return 0;
 }
 
-int worker_read(struct decide_ctx *cx, const value *params, const char *verb, struct worker **ret,
+int worker_read(struct decide_ctx *cx, str name, str reason, const char *verb, struct worker **ret,
 		struct ov_err *err)
 {
 	const struct worker_verb *v = verb_find(verb);
 	struct worker *w = NULL;
-	int r = worker_find(cx, value_str_at(params, "worker"), &w, err);
+	int r = worker_find(cx, name, &w, err);
 
 	if (r == 0)
-		r = text_check(STR("reason"), value_str_at(params, "reason"), LIMIT_NOTE, err);
+		r = text_check(STR("reason"), reason, LIMIT_NOTE, err);
 	if (r == 0)
 		r = busy_check(w, err);
 	if (r < 0)
@@ -187,10 +187,10 @@ static int name_check(const struct decide_ctx *cx, str name, struct ov_err *err)
 	return 0;
 }
 
-int decide_worker_add(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_worker_add(struct decide_ctx *cx, const struct pr_worker_add *p, value **ret_result,
 		struct ov_err *err)
 {
-	str name = value_str_at(params, "worker"), agent = value_str_at(params, "agent");
+	str name = p->worker, agent = p->agent;
 	struct ev_worker_created *e;
 	int r = name_check(cx, name, err);
 
@@ -202,7 +202,7 @@ int decide_worker_add(struct decide_ctx *cx, const value *params, value **ret_re
 	e->worker = name;
 	e->path = arena_printf(cx->arena, "worktrees/" STR_FMT, STR_ARG(name));
 	e->kind = str_from(status_name(&worker_kinds, WORKER_MANUAL));
-	e->excluded = value_bool_at(params, "excluded");
+	e->excluded = p->excluded;
 	if (agent.n)
 		e->agent = agent;
 	*ret_result = worker_result(cx, &(struct worker){ .name = name }, WORKER_IDLE);
@@ -247,13 +247,13 @@ static int start_check(struct decide_ctx *cx, const struct worker *w, struct ov_
 	return OV_ESTATE;
 }
 
-int decide_worker_start(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_worker_start(struct decide_ctx *cx, const struct pr_worker_start *p, value **ret_result,
 		struct ov_err *err)
 {
-	str name = value_str_at(params, "worker");
+	str name = p->worker;
 	const struct worker *named = state_worker(cx->state, name);
-	struct standing_task task = { .text = str_trim(value_str_at(params, "task")),
-		.agent = value_str_at(params, "agent"),
+	struct standing_task task = { .text = str_trim(p->task),
+		.agent = p->agent,
 		.worker = name,
 		.reason = STR("a person gave it to this worker") };
 	struct worker *w;
@@ -263,7 +263,7 @@ int decide_worker_start(struct decide_ctx *cx, const value *params, value **ret_
 	/* Whatever it does: this is the first thing to know about it. */
 	if (named && named->kind == WORKER_AUTO)
 		return start_check(cx, named, err);
-	r = worker_read(cx, params, "start", &w, err);
+	r = worker_read(cx, p->worker, STR(""), "start", &w, err);
 	if (r == 0)
 		r = start_check(cx, w, err);
 	if (r == 0)
@@ -303,14 +303,14 @@ static int judged_check(const struct worker *w, const struct assignment *as, str
  * To its run, if that can be told something while it runs; else to the next one, which there is
  * before its work is judged if its session can go on.
  */
-int decide_worker_message(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
+int decide_worker_message(struct decide_ctx *cx, const struct pr_worker_message *p,
+		value **ret_result, struct ov_err *err)
 {
-	str words = str_trim(value_str_at(params, "text")), text;
+	str words = str_trim(p->text), text;
 	const struct assignment *as;
 	struct worker *w;
 	bool now;
-	int r = worker_read(cx, params, "message", &w, err);
+	int r = worker_read(cx, p->worker, STR(""), "message", &w, err);
 
 	if (r == 0)
 		r = text_check(STR("text"), words, LIMIT_NOTE, err);

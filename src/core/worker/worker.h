@@ -3,10 +3,10 @@
 #include "core/decide/emit.h"
 
 /*
- * The worker that the parameters name, if this can be asked of it now: verb as in `overseer worker
+ * The worker of that name, if this can be asked of it now, for that reason: verb as in `overseer worker
  * VERB`. Otherwise says what can.
  */
-int worker_read(struct decide_ctx *cx, const value *params, const char *verb, struct worker **ret,
+int worker_read(struct decide_ctx *cx, str name, str reason, const char *verb, struct worker **ret,
 		struct ov_err *err);
 /* OV_ENOTFOUND names the nearest. */
 int worker_find(struct decide_ctx *cx, str name, struct worker **ret, struct ov_err *err);
@@ -22,7 +22,14 @@ void worker_ended(struct decide_ctx *cx, const struct effect *fx, const struct o
 /* The decisions of a tick about workers that are to be reset or removed. */
 void tick_worker(struct decide_ctx *cx, const struct decision *d);
 
-decide_fn decide_worker_add, decide_worker_start, decide_worker_message, decide_worker_review,
-		decide_worker_accept, decide_worker_reject, decide_worker_rebase,
-		decide_worker_pick, decide_worker_reset, decide_worker_nuke;
+DECIDES(worker_add);
+DECIDES(worker_start);
+DECIDES(worker_message);
+DECIDES(worker_review);
+DECIDES(worker_accept);
+DECIDES(worker_reject);
+DECIDES(worker_rebase);
+DECIDES(worker_pick);
+DECIDES(worker_reset);
+DECIDES(worker_nuke);
 decide_fn decide_conflict_report;

@@ -16,11 +16,11 @@ static int reason_check(str reason, struct ov_err *err)
 }
 
 /* The worker, if this can be asked of it now, and its task. */
-static int task_read(struct decide_ctx *cx, const value *params, const char *verb,
+static int task_read(struct decide_ctx *cx, str name, str reason, const char *verb,
 		struct worker **ret, const struct assignment **ret_as, struct ov_err *err)
 {
 	struct worker *w = NULL;
-	int r = worker_read(cx, params, verb, &w, err);
+	int r = worker_read(cx, name, reason, verb, &w, err);
 
 	if (r < 0)
 		return r;
@@ -46,12 +46,12 @@ static value *task_result(struct decide_ctx *cx, const struct worker *w,
 	return v;
 }
 
-int decide_worker_review(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
+int decide_worker_review(struct decide_ctx *cx, const struct pr_worker_review *p,
+		value **ret_result, struct ov_err *err)
 {
 	const struct assignment *as;
 	struct worker *w;
-	int r = task_read(cx, params, "review", &w, &as, err);
+	int r = task_read(cx, p->worker, STR(""), "review", &w, &as, err);
 
 	if (r < 0)
 		return r;
@@ -61,29 +61,29 @@ int decide_worker_review(struct decide_ctx *cx, const value *params, value **ret
 	return 0;
 }
 
-int decide_worker_accept(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
+int decide_worker_accept(struct decide_ctx *cx, const struct pr_worker_accept *p,
+		value **ret_result, struct ov_err *err)
 {
 	const struct assignment *as;
 	struct worker *w;
-	int r = task_read(cx, params, "accept", &w, &as, err);
+	int r = task_read(cx, p->worker, p->reason, "accept", &w, &as, err);
 
 	if (r == 0)
 		r = review_check(as, false, err);
 	if (r < 0)
 		return r;
-	review_accept(cx, as, str_trim(value_str_at(params, "reason")));
+	review_accept(cx, as, str_trim(p->reason));
 	*ret_result = task_result(cx, w, as, WORKER_NEEDS_REVIEW);
 	return 0;
 }
 
-int decide_worker_reject(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
+int decide_worker_reject(struct decide_ctx *cx, const struct pr_worker_reject *p,
+		value **ret_result, struct ov_err *err)
 {
-	str reason = str_trim(value_str_at(params, "reason"));
+	str reason = str_trim(p->reason);
 	const struct assignment *as;
 	struct worker *w;
-	int r = task_read(cx, params, "reject", &w, &as, err);
+	int r = task_read(cx, p->worker, p->reason, "reject", &w, &as, err);
 
 	if (r == 0)
 		r = reason_check(reason, err);
@@ -103,12 +103,12 @@ static void put_effect(struct decide_ctx *cx, value *result,
 }
 
 /* What waits for its turn waits for nothing else any more; what waits for a person is rebased now. */
-int decide_worker_rebase(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
+int decide_worker_rebase(struct decide_ctx *cx, const struct pr_worker_rebase *p,
+		value **ret_result, struct ov_err *err)
 {
 	const struct assignment *as;
 	struct worker *w;
-	int r = task_read(cx, params, "rebase", &w, &as, err);
+	int r = task_read(cx, p->worker, STR(""), "rebase", &w, &as, err);
 
 	if (r < 0)
 		return r;
@@ -159,13 +159,13 @@ void worker_rebased(struct decide_ctx *cx, const struct worker *w, const struct 
 }
 
 /* Past review and check, by a person's word: what is there now becomes a commit on the target. */
-int decide_worker_pick(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_worker_pick(struct decide_ctx *cx, const struct pr_worker_pick *p, value **ret_result,
 		struct ov_err *err)
 {
-	str reason = str_trim(value_str_at(params, "reason"));
+	str reason = str_trim(p->reason);
 	struct worker *w = NULL;
 	struct ev_effect_intended *e;
-	int r = worker_read(cx, params, "pick", &w, err);
+	int r = worker_read(cx, p->worker, p->reason, "pick", &w, err);
 
 	if (r == 0)
 		r = reason_check(reason, err);

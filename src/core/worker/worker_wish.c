@@ -100,21 +100,19 @@ static value *wish_result(struct decide_ctx *cx, const struct worker *w, str wan
 	return v;
 }
 
-/* {"worker"} or {"all": true}; the answer lists whom it is about. */
-static int decide_wish(struct decide_ctx *cx, const value *params, const char *wanted,
+/* Of one worker, or of all; the answer lists whom it is about. */
+static int decide_wish(struct decide_ctx *cx, const struct pr_worker_reset *p, const char *wanted,
 		value **ret_result, struct ov_err *err)
 {
-	str name = value_str_at(params, "worker"),
-	    reason = str_trim(value_str_at(params, "reason"));
-	bool all = value_bool_at(params, "all");
+	str reason = str_trim(p->reason);
 	value *list = value_array(cx->arena);
 	struct worker *w = NULL;
 	int r = text_check(STR("reason"), reason, LIMIT_NOTE, err);
 
-	if (r == 0 && all == (name.n > 0))
+	if (r == 0 && p->all == (p->worker.n > 0))
 		r = ov_fail(err, OV_EINVALID, "name one worker, or all of them");
-	if (r == 0 && !all)
-		r = worker_find(cx, name, &w, err);
+	if (r == 0 && !p->all)
+		r = worker_find(cx, p->worker, &w, err);
 	if (r < 0)
 		return r;
 	if (!reason.n)
@@ -132,16 +130,20 @@ static int decide_wish(struct decide_ctx *cx, const value *params, const char *w
 	return 0;
 }
 
-int decide_worker_reset(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_worker_reset(struct decide_ctx *cx, const struct pr_worker_reset *p, value **ret_result,
 		struct ov_err *err)
 {
-	return decide_wish(cx, params, "reset", ret_result, err);
+	return decide_wish(cx, p, "reset", ret_result, err);
 }
 
-int decide_worker_nuke(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_worker_nuke(struct decide_ctx *cx, const struct pr_worker_nuke *p, value **ret_result,
 		struct ov_err *err)
 {
-	return decide_wish(cx, params, "nuke", ret_result, err);
+	const struct pr_worker_reset all = { .worker = p->worker,
+		.all = p->all,
+		.reason = p->reason };
+
+	return decide_wish(cx, &all, "nuke", ret_result, err);
 }
 
 struct ev_effect_intended *worker_intend(struct decide_ctx *cx, const struct worker *w, str purpose,
