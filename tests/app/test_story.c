@@ -43,6 +43,7 @@ static void daemon_event(struct told *t, enum event_kind kind, ov_time at, const
 
 	value_put(&t->arena, e->data, "cause", value_cstr(&t->arena, "store"));
 	value_put(&t->arena, e->data, "text", value_cstr(&t->arena, "the store is lost"));
+	event_fill(&t->arena, e);
 	story_take(&t->story, e);
 }
 
@@ -56,6 +57,7 @@ static void acted(struct told *t, const char *act, ov_time at, const char *insta
 	value_put(&t->arena, e->data, "at_ms", value_int(&t->arena, at));
 	if (failure)
 		value_put(&t->arena, e->data, "failure", value_cstr(&t->arena, failure));
+	event_fill(&t->arena, e);
 	story_take(&t->story, e);
 }
 

@@ -25,14 +25,14 @@ void daemon_fail(struct daemon *d, const struct daemon_failure *f)
 	engine_report(d->engine, STR("daemon.fail"), v);
 }
 
-static void log_context(const struct event *e)
+static void log_context(const struct ev_daemon_failed *is)
 {
-	static const char *const keys[] = { "worker", "command", "output" };
-
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (value_str_at(e->data, keys[i]).n)
-			log_warn("  %s: " STR_FMT, keys[i],
-					STR_ARG(value_str_at(e->data, keys[i])));
+	if (is->worker.n)
+		log_warn("  worker: " STR_FMT, STR_ARG(is->worker));
+	if (is->command.n)
+		log_warn("  command: " STR_FMT, STR_ARG(is->command));
+	if (is->output.n)
+		log_warn("  output: " STR_FMT, STR_ARG(is->output));
 }
 
 static void begin(void *user)
@@ -51,21 +51,20 @@ static void begin(void *user)
 void daemon_fail_published(struct daemon *d, const struct event *const *events, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct event *e = events[i];
+		const struct ev_daemon_failed *is;
 
-		if (e->kind != EV_DAEMON_FAILED || d->failed)
+		if (events[i]->kind != EV_DAEMON_FAILED || d->failed)
 			continue;
-		log_warn("the daemon cannot go on (" STR_FMT "): " STR_FMT,
-				STR_ARG(value_str_at(e->data, "cause")),
-				STR_ARG(value_str_at(e->data, "text")));
-		log_context(e);
+		is = as_daemon_failed(events[i]);
+		log_warn("the daemon cannot go on (" STR_FMT "): " STR_FMT, STR_ARG(is->cause),
+				STR_ARG(is->text));
+		log_context(is);
 		/* Without a store nothing can be stopped so that it is known: runs go on. */
 		if (d->files.lost)
 			continue;
-		health_say(&d->health, HEALTH_FAILED, STR_FMT ": " STR_FMT,
-				STR_ARG(value_str_at(e->data, "cause")),
-				STR_ARG(value_str_at(e->data, "text")));
-		d->exit_status = (int)value_int_at(e->data, "exit_status");
+		health_say(&d->health, HEALTH_FAILED, STR_FMT ": " STR_FMT, STR_ARG(is->cause),
+				STR_ARG(is->text));
+		d->exit_status = (int)is->exit_status;
 		d->failed = loop_defer(d->loop, begin, d);
 	}
 }

@@ -16,7 +16,7 @@ void engine_perform_new(struct engine *e, const struct batch *b)
 		if (ev->kind != EV_EFFECT_INTENDED)
 			continue;
 		/* Settled within the same transaction: nothing to do any more. */
-		fx = state_effect(e->state, value_str_at(ev->data, "effect"));
+		fx = state_effect(e->state, as_effect_intended(ev)->effect);
 		if (fx) {
 			INJECT("before-effect");
 			e->world->perform(e->user, fx);

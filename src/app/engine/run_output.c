@@ -81,7 +81,7 @@ str run_output_dispatch_text(struct arena *a, const struct engine *e, int64_t se
 					records[0].body, &ev, NULL) < 0 ||
 			ev.kind != EV_DISPATCH_INTENDED)
 		return (str){ 0 };
-	return value_str_at(ev.data, "instruction");
+	return as_dispatch_intended(&ev)->instruction;
 }
 
 /* ---- nonces ---- */

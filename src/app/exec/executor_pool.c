@@ -119,7 +119,7 @@ static bool is_about_auto(const struct state *s, const struct event *e)
 		g = state_goal(s, e->goal);
 		return g && str_is(g->standing, STANDING_AUTO);
 	case EV_WORKER_STATUS:
-		w = state_worker(s, value_str_at(e->data, "worker"));
+		w = state_worker(s, as_worker_status(e)->worker);
 		return w && w->kind == WORKER_AUTO;
 	default: return false;
 	}
@@ -128,9 +128,12 @@ static bool is_about_auto(const struct state *s, const struct event *e)
 static str worker_of(const struct state *s, const struct event *e)
 {
 	const struct assignment *as = e->assignment.n ? state_assignment(s, e->assignment) : NULL;
-	str worker = value_str_at(e->data, "worker");
 
-	return worker.n ? worker : as ? as->worker : STR("");
+	if (e->kind == EV_WORKER_STATUS)
+		return as_worker_status(e)->worker;
+	if (e->kind == EV_NODE_ADDED && as_node_added(e)->worker.n)
+		return as_node_added(e)->worker;
+	return as ? as->worker : STR("");
 }
 
 void executor_auto_published(struct executor *x, const struct event *e)
@@ -152,5 +155,5 @@ void executor_auto_published(struct executor *x, const struct event *e)
 				STR(""));
 	/* The answer is in the store now. */
 	if (e->kind == EV_AUTO_POOL)
-		pool_forget(x->o.dir, value_str_at(e->data, "effect"));
+		pool_forget(x->o.dir, as_auto_pool(e)->effect);
 }

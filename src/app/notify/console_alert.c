@@ -46,19 +46,16 @@ static void console_alert_write(struct buf *b, const struct event *e)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
-	bool aborted = str_is(value_str_at(e->data, "level"), "abort"),
-	     wide = value_bool_at(e->data, "goal_wide");
+	const struct ev_intervention_applied *is = as_intervention_applied(e);
+	bool aborted = str_is(is->level, "abort");
 
-	if (e->kind != EV_INTERVENTION_APPLIED ||
-			(!aborted && !str_is(value_str_at(e->data, "level"), "pause")))
+	if (!aborted && !str_is(is->level, "pause"))
 		return;
 	edge(b, "╔", "╗");
 	line(b, &a, 17, aborted ? STR("OVERSEER: LOOP ABORTED") : STR("OVERSEER: LOOP PAUSED"));
-	line(b, &a, 2,
-			arena_printf(&a, "Reason: " STR_FMT,
-					STR_ARG(value_str_at(e->data, "reason"))));
+	line(b, &a, 2, arena_printf(&a, "Reason: " STR_FMT, STR_ARG(is->reason)));
 	edge(b, "╚", "╝");
-	if (wide)
+	if (is->goal_wide)
 		buf_addf(b, "Next  overseer goal %s " STR_FMT " --reason TEXT\n",
 				aborted ? "reopen" : "resume", STR_ARG(e->goal));
 	else

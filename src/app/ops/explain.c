@@ -11,11 +11,23 @@
 #include "core/view/view.h"
 #include "core/view/waiting.h"
 
+/* The dispatch that it is about, or empty. */
+static str dispatch_of(const struct event *e)
+{
+	switch (e->kind) {
+	case EV_DISPATCH_INTENDED: return as_dispatch_intended(e)->dispatch;
+	case EV_DISPATCH_RESULT: return as_dispatch_result(e)->dispatch;
+	case EV_RUN_CREATED: return as_run_created(e)->dispatch;
+	case EV_EFFECT_INTENDED: return as_effect_intended(e)->dispatch;
+	default: return STR("");
+	}
+}
+
 static bool wanted(const struct fact_filter *f, const struct event *e)
 {
 	return (!f->run.n || !e->run.n || str_eq(f->run, e->run)) &&
 			(!f->assignment.n || str_eq(f->assignment, e->assignment)) &&
-			(!f->dispatch.n || str_eq(f->dispatch, value_str_at(e->data, "dispatch")));
+			(!f->dispatch.n || str_eq(f->dispatch, dispatch_of(e)));
 }
 
 /* True, but told by another fact beside it: people are spared it. */
@@ -24,12 +36,12 @@ static bool is_minor(const struct event *e)
 	switch (e->kind) {
 	case EV_EFFECT_INTENDED:
 	case EV_GOAL_SPENT: return true;
-	case EV_EFFECT_ENDED: return str_is(value_str_at(e->data, "outcome"), "ok");
+	case EV_EFFECT_ENDED: return str_is(as_effect_ended(e)->outcome, "ok");
 	case EV_DISPATCH_INTENDED:
-		return str_is(value_str_at(e->data, "mode"), "spawn") ||
-				str_is(value_str_at(e->data, "mode"), "resume");
+		return str_is(as_dispatch_intended(e)->mode, "spawn") ||
+				str_is(as_dispatch_intended(e)->mode, "resume");
 	case EV_ASSIGNMENT_MOVED:
-		return str_eq(value_str_at(e->data, "from"), value_str_at(e->data, "to"));
+		return str_eq(as_assignment_moved(e)->from, as_assignment_moved(e)->to);
 	default: return false;
 	}
 }
@@ -40,7 +52,7 @@ static bool is_minor(const struct event *e)
  */
 static bool is_routine(const struct event *e)
 {
-	str to = value_str_at(e->data, "to");
+	str to;
 
 	switch (e->kind) {
 	case EV_ASSIGNMENT_MOVED:
@@ -51,14 +63,13 @@ static bool is_routine(const struct event *e)
 	case EV_SILENCE_LEARNED:
 	case EV_WORKSPACE_READY: return true;
 	case EV_NODE_STATUS:
+		to = as_node_status(e)->to;
 		return str_is(to, "queued") || str_is(to, "in_progress") || str_is(to, "todo");
 	case EV_RUN_HARVESTED:
-		return !value_int_at(e->data, "commits") && !value_int_at(e->data, "files_changed");
-	case EV_DISPATCH_RESULT: {
-		str result = value_str_at(e->data, "result");
-
-		return str_is(result, "accepted") || str_is(result, "ok");
-	}
+		return !as_run_harvested(e)->commits && !as_run_harvested(e)->files_changed;
+	case EV_DISPATCH_RESULT:
+		to = as_dispatch_result(e)->result;
+		return str_is(to, "accepted") || str_is(to, "ok");
 	default: return false;
 	}
 }
@@ -161,7 +172,7 @@ static int explain_sent(struct op_ctx *cx, const struct explain *x, str id, valu
 	if (r < 0)
 		return r;
 	value_put(cx->arena, *ret, "instruction",
-			value_str(cx->arena, value_str_at(e.data, "instruction")));
+			value_str(cx->arena, as_dispatch_intended(&e)->instruction));
 	return explain_node_facts(cx, state_node(cx->state, d->goal_id, d->node_id),
 			&(struct fact_filter){ .dispatch = d->id }, *ret, err);
 }

@@ -25,6 +25,7 @@ static void take_unrecorded(void *user, const struct act *x)
 {
 	struct telling *t = user;
 	struct arena *a = t->cx->arena;
+	struct ev_watch_acted *is;
 	struct event *e;
 
 	if (!vigil_is_new(t->cx->state, str_from(x->watch), x->n, x->at))
@@ -32,13 +33,14 @@ static void take_unrecorded(void *user, const struct act *x)
 	e = arena_new(a, struct event);
 	e->kind = EV_WATCH_ACTED;
 	e->at = x->at;
-	e->data = value_object(a);
-	value_put(a, e->data, "act", value_cstr(a, act_kind_name(x->kind)));
+	e->is = is = arena_new(a, struct ev_watch_acted);
+	is->act = str_from(act_kind_name(x->kind));
 	if (x->failure != FAILURE_NONE)
-		value_put(a, e->data, "failure", value_cstr(a, failure_name(x->failure)));
-	value_put(a, e->data, "instance", value_str(a, arena_str(a, str_from(x->instance))));
-	value_put(a, e->data, "text", value_str(a, arena_str(a, str_from(x->text))));
-	value_put(a, e->data, "at_ms", value_int(a, x->at));
+		is->failure = str_from(failure_name(x->failure));
+	is->instance = arena_str(a, str_from(x->instance));
+	is->text = arena_str(a, str_from(x->text));
+	is->at_ms = x->at;
+	e->data = event_data(a, e);
 	story_take(&t->story, e);
 	t->unrecorded++;
 }

@@ -27,48 +27,60 @@ static value *past(struct arena *a, ov_time at, const char *step, str text)
 
 static value *past_rung(struct arena *a, const struct policy *p, const struct event *e)
 {
-	int rung = status_parse(&rungs, value_str_at(e->data, "rung"));
-	bool skipped = value_bool_at(e->data, "skipped");
-	str reason = value_str_at(e->data, "reason"), which = STR("");
+	const struct ev_episode_rung *is = as_episode_rung(e);
+	int rung = status_parse(&rungs, is->rung);
+	str which = STR("");
 	value *v;
 
 	if (rung < 0)
 		return NULL;
-	if (rung == RUNG_NUDGE && !skipped)
-		which = arena_printf(a, " %lld of %lld", (long long)value_int_at(e->data, "count"),
+	if (rung == RUNG_NUDGE && !is->skipped)
+		which = arena_printf(a, " %lld of %lld", (long long)is->count,
 				(long long)p->max_nudges);
 	v = past(a, e->at, moment_name(moment_of_rung((enum rung)rung)),
-			arena_printf(a, "%s%s" STR_FMT ": " STR_FMT, skipped ? "no " : "",
+			arena_printf(a, "%s%s" STR_FMT ": " STR_FMT, is->skipped ? "no " : "",
 					moment_name(moment_of_rung((enum rung)rung)),
-					STR_ARG(which), STR_ARG(reason)));
-	value_put(a, v, "skipped", value_bool(a, skipped));
+					STR_ARG(which), STR_ARG(is->reason)));
+	value_put(a, v, "skipped", value_bool(a, is->skipped));
 	return v;
+}
+
+static value *past_question(struct arena *a, const struct event *e)
+{
+	str kind = as_escalation_opened(e)->kind;
+
+	if (str_is(kind, ASK_PERMISSION))
+		return past(a, e->at, moment_name(MOMENT_ASK), STR("ask: you were asked (inbox)"));
+	if (str_is(kind, "mute"))
+		return past(a, e->at, moment_name(MOMENT_MUTE),
+				STR("mute: you were asked (inbox)"));
+	return NULL;
+}
+
+static value *past_move(struct arena *a, const struct event *e)
+{
+	const struct ev_assignment_moved *is = as_assignment_moved(e);
+
+	if (str_eq(is->from, is->to))
+		return NULL;
+	if (str_is(is->to, "stalled"))
+		return past(a, e->at, "stall",
+				arena_printf(a, "stalled: " STR_FMT, STR_ARG(is->reason)));
+	return str_is(is->from, "stalled") && str_is(is->to, "active")
+			? past(a, e->at, "life", is->reason)
+			: NULL;
 }
 
 /* What the event says about the silence of a run, or NULL. */
 static value *past_of(struct arena *a, const struct policy *p, const struct event *e)
 {
-	str to = value_str_at(e->data, "to"), from = value_str_at(e->data, "from");
-
-	if (e->kind == EV_EPISODE_RUNG)
-		return past_rung(a, p, e);
-	if (e->kind == EV_ESCALATION_OPENED &&
-			str_is(value_str_at(e->data, "kind"), ASK_PERMISSION))
-		return past(a, e->at, moment_name(MOMENT_ASK), STR("ask: you were asked (inbox)"));
-	if (e->kind == EV_ESCALATION_OPENED && str_is(value_str_at(e->data, "kind"), "mute"))
-		return past(a, e->at, moment_name(MOMENT_MUTE),
-				STR("mute: you were asked (inbox)"));
-	if (e->kind == EV_RUN_STARTED)
-		return past(a, e->at, "start", STR("the run started"));
-	if (e->kind != EV_ASSIGNMENT_MOVED || str_eq(from, to))
-		return NULL;
-	if (str_is(to, "stalled"))
-		return past(a, e->at, "stall",
-				arena_printf(a, "stalled: " STR_FMT,
-						STR_ARG(value_str_at(e->data, "reason"))));
-	return str_is(from, "stalled") && str_is(to, "active")
-			? past(a, e->at, "life", value_str_at(e->data, "reason"))
-			: NULL;
+	switch (e->kind) {
+	case EV_EPISODE_RUNG: return past_rung(a, p, e);
+	case EV_ESCALATION_OPENED: return past_question(a, e);
+	case EV_RUN_STARTED: return past(a, e->at, "start", STR("the run started"));
+	case EV_ASSIGNMENT_MOVED: return past_move(a, e);
+	default: return NULL;
+	}
 }
 
 /* From the first step of the stall that is not over, or from when the run began. */

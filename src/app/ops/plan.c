@@ -70,18 +70,19 @@ int op_read_event(struct op_ctx *cx, uint64_t seq, struct event *ret, struct ov_
 static value *version_view(struct arena *a, const struct event *e)
 {
 	static const char *const lists[] = { "added", "changed", "removed", "kept" };
-	const value *summary = value_at(e->data, "summary");
+	const struct ev_plan_applied *is = as_plan_applied(e);
 	value *v = value_object(a);
 
-	value_put(a, v, "version", value_int(a, value_int_at(e->data, "version")));
+	value_put(a, v, "version", value_int(a, is->version));
 	value_put(a, v, "at", value_time(a, e->at));
 	value_put(a, v, "actor", value_str(a, e->actor));
-	value_put(a, v, "source", value_str(a, value_str_at(e->data, "source")));
-	value_put(a, v, "reason", value_str(a, value_str_at(e->data, "reason")));
+	value_put(a, v, "source", value_str(a, is->source));
+	value_put(a, v, "reason", value_str(a, is->reason));
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
 		value_put(a, v, lists[i],
-				value_at(summary, lists[i]) ? (value *)value_at(summary, lists[i])
-							    : value_null(a));
+				value_at(is->summary, lists[i])
+						? (value *)value_at(is->summary, lists[i])
+						: value_null(a));
 	value_put(a, v, "seq", value_int(a, (int64_t)e->seq));
 	return v;
 }
@@ -129,7 +130,7 @@ static int read_version(struct op_ctx *cx, const struct goal *g, int64_t version
 	}
 	r = op_read_event(cx, g->plan_seqs.p[version - first], &e, err);
 	if (r == 0)
-		*ret_plan = value_at(e.data, "plan");
+		*ret_plan = as_plan_applied(&e)->plan;
 	return r;
 }
 

@@ -28,7 +28,7 @@ static int put_instruction(struct op_ctx *cx, value *assignment, struct ov_err *
 	r = event_decode(cx->arena, rec->seq, rec->at, rec->kind, rec->body, &e, err);
 	if (r == 0)
 		value_put(cx->arena, assignment, "last_instruction_text",
-				value_str(cx->arena, value_str_at(e.data, "instruction")));
+				value_str(cx->arena, as_dispatch_intended(&e)->instruction));
 	return r;
 }
 

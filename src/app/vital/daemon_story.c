@@ -21,16 +21,17 @@ void story_done(struct story *s)
 /* What the watchdog wrote down has a time of its own. */
 static ov_time moment_of(const struct event *e)
 {
-	return e->kind == EV_WATCH_ACTED ? value_int_at(e->data, "at_ms") : e->at;
+	return e->kind == EV_WATCH_ACTED ? as_watch_acted(e)->at_ms : e->at;
 }
 
-static void fail(struct story *s, value *fact, const struct event *e, str cause, str text)
+static void fail(struct story *s, value *fact, const struct event *e, str instance, str cause,
+		str text)
 {
 	struct arena *a = s->arena;
 	struct story_failure f = { .fact = fact,
 		.view = value_object(a),
 		.at = moment_of(e),
-		.instance = value_str_at(e->data, "instance") };
+		.instance = instance };
 
 	value_put(a, f.view, "seq", value_int(a, (int64_t)e->seq));
 	value_put(a, f.view, "at", value_time(a, f.at));
@@ -65,36 +66,36 @@ static void recover(struct story *s, ov_time at)
 /* Whoever watches it says when it is really healthy; without that its start has to do. */
 static void take_start(struct story *s, const struct event *e, value *fact)
 {
+	str instance = as_daemon_started(e)->instance;
+
 	if (s->up.n && s->open == s->failures.n) {
 		s->settling = s->failures.n;
-		fail(s, fact, e, STR("vanished"),
+		fail(s, fact, e, instance, STR("vanished"),
 				STR("the daemon before it ended without a word, and nobody saw "
 				    "it"));
 	}
 	recover(s, e->at);
 	note_done(s, e);
-	s->up = value_str_at(e->data, "instance");
+	s->up = instance;
 }
 
 /* The daemon may have said itself why it ends: then the watchdog saw the same. */
-static bool is_same(const struct story *s, const struct event *e)
+static bool is_same(const struct story *s, str instance)
 {
-	str instance = value_str_at(e->data, "instance");
-
 	return s->open < s->failures.n && instance.n &&
 			str_eq(s->failures.p[s->failures.n - 1].instance, instance);
 }
 
 static void take_act(struct story *s, const struct event *e, value *fact)
 {
-	str act = value_str_at(e->data, "act"), cause = value_str_at(e->data, "failure");
+	const struct ev_watch_acted *is = as_watch_acted(e);
 
-	if (str_is(act, act_kind_name(ACT_FAILED)) && !is_same(s, e)) {
+	if (str_is(is->act, act_kind_name(ACT_FAILED)) && !is_same(s, is->instance)) {
 		if (s->open == s->failures.n)
 			s->settling = s->failures.n;
-		fail(s, fact, e, cause, value_str_at(e->data, "text"));
+		fail(s, fact, e, is->instance, is->failure, is->text);
 		s->up = STR("");
-	} else if (str_is(act, act_kind_name(ACT_HEALTHY))) {
+	} else if (str_is(is->act, act_kind_name(ACT_HEALTHY))) {
 		recover(s, moment_of(e));
 		s->settling = s->failures.n;
 	} else {
@@ -104,9 +105,11 @@ static void take_act(struct story *s, const struct event *e, value *fact)
 
 static void take_failed(struct story *s, const struct event *e, value *fact)
 {
+	const struct ev_daemon_failed *is = as_daemon_failed(e);
+
 	if (s->open == s->failures.n)
 		s->settling = s->failures.n;
-	fail(s, fact, e, value_str_at(e->data, "cause"), value_str_at(e->data, "text"));
+	fail(s, fact, e, is->instance, is->cause, is->text);
 	s->up = STR("");
 }
 

@@ -460,8 +460,8 @@ void conflict_scan_published(struct conflict_scan *r, const struct event *const 
 	for (size_t i = 0; i < n; i++) {
 		if (events[i]->kind == EV_RUN_HARVESTED)
 			line_harvested(map_get(&r->by_id, events[i]->assignment),
-					value_str_at(events[i]->data, "head"));
+					as_run_harvested(events[i])->head);
 		if (events[i]->kind == EV_NODE_ACCEPTED)
-			line_moved(&r->target, value_str_at(events[i]->data, "commit"));
+			line_moved(&r->target, as_node_accepted(events[i])->commit);
 	}
 }

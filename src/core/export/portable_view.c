@@ -122,23 +122,30 @@ static value *or_null(struct arena *a, const value *v)
 	return v ? (value *)v : value_null(a);
 }
 
+static value *text_or_null(struct arena *a, str s)
+{
+	return s.n ? value_str(a, s) : value_null(a);
+}
+
 /* Who made the plan, of what, and what it answered; null where nobody was asked. */
 static void put_planner(struct arena *a, const struct portable_source *src, const struct goal *g,
 		value *v)
 {
-	static const char *const members[][2] = { { "modelRef", "model_ref" },
-		{ "promptTemplateId", "template_id" }, { "promptTemplateHash", "template_hash" } };
-	struct event e = { .data = value_object(a) };
+	static const struct ev_plan_generated none;
+	struct event e;
 	bool asked = read_event(a, src, (uint64_t)g->planned_seq, EV_PLAN_GENERATED, &e);
+	const struct ev_plan_generated *is = asked ? as_plan_generated(&e) : &none;
 	value *planner = asked ? value_object(a) : value_null(a);
-	const value *attempts = value_at(e.data, "attempts");
 
-	for (size_t i = 0; asked && i < ARRAY_LEN(members); i++)
-		value_put(a, planner, members[i][0], or_null(a, value_at(e.data, members[i][1])));
+	if (asked) {
+		value_put(a, planner, "modelRef", value_str(a, is->model_ref));
+		value_put(a, planner, "promptTemplateId", value_str(a, is->template_id));
+		value_put(a, planner, "promptTemplateHash", value_str(a, is->template_hash));
+	}
 	value_put(a, v, "planner", planner);
-	value_put(a, v, "plannerInputs", or_null(a, value_at(e.data, "inputs")));
-	value_put(a, v, "rawPlannerOutputJson", or_null(a, value_at(e.data, "raw")));
-	value_put(a, v, "validationErrors", attempts ? (value *)attempts : value_array(a));
+	value_put(a, v, "plannerInputs", or_null(a, is->inputs));
+	value_put(a, v, "rawPlannerOutputJson", text_or_null(a, is->raw));
+	value_put(a, v, "validationErrors", is->attempts ? (value *)is->attempts : value_array(a));
 }
 
 /* What each version changed, and why; the newest LIMIT_KEPT of them. */
@@ -148,22 +155,21 @@ static value *revisions(struct arena *a, const struct portable_source *src, cons
 	value *list = value_array(a);
 
 	for (size_t i = 0; i < g->plan_seqs.n; i++) {
+		const struct ev_plan_applied *is;
 		struct event e;
 		value *v;
 
 		if (!read_event(a, src, g->plan_seqs.p[i], EV_PLAN_APPLIED, &e))
 			continue;
+		is = as_plan_applied(&e);
 		v = value_object(a);
-		value_put(a, v, "version", or_null(a, value_at(e.data, "version")));
+		value_put(a, v, "version", value_int(a, is->version));
 		value_put(a, v, "ts", value_time(a, e.at));
 		value_put(a, v, "actor", value_str(a, e.actor));
-		value_put(a, v, "source", or_null(a, value_at(e.data, "source")));
-		value_put(a, v, "reason", or_null(a, value_at(e.data, "reason")));
+		value_put(a, v, "source", text_or_null(a, is->source));
+		value_put(a, v, "reason", text_or_null(a, is->reason));
 		for (size_t k = 0; k < ARRAY_LEN(members); k++)
-			value_put(a, v, members[k],
-					or_null(a,
-							value_at(value_at(e.data, "summary"),
-									members[k])));
+			value_put(a, v, members[k], or_null(a, value_at(is->summary, members[k])));
 		value_push(a, list, v);
 	}
 	return list;
@@ -225,7 +231,7 @@ value *portable_assignment(struct arena *a, const struct portable_source *src,
 	value_put(a, v, "deliveryContext", value_null(a));
 	value_put(a, v, "spawnedByKey", value_cstr(a, "overseer"));
 	value_put(a, v, "lastInstructionText",
-			told ? or_null(a, value_at(e.data, "instruction")) : value_null(a));
+			told ? value_str(a, as_dispatch_intended(&e)->instruction) : value_null(a));
 	value_put(a, v, "retryCount", value_int(a, assignment_retries(as)));
 	value_put(a, v, "lastRetryAt", value_time(a, assignment_last_retry(as)));
 	value_put(a, v, "backoffUntil", value_time(a, assignment_backoff(as)));
