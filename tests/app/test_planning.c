@@ -106,12 +106,12 @@ static void world_close(struct world *w)
 	arena_done(&w->arena);
 }
 
-static void on_done(void *user, const value *result)
+static void on_done(void *user, const struct outcome *o)
 {
 	struct world *w = user;
 
 	w->times++;
-	w->result = value_copy(&w->arena, result);
+	w->result = outcome_value(&w->arena, STR("X_1"), FX_PLAN, o);
 }
 
 static struct planning_job *begin(struct world *w)
@@ -163,10 +163,9 @@ TEST(a_command_plans_after_one_repair)
 	assert_string_equal(json_text(&w.arena, value_at(data, "plan")).p, GOOD);
 	assert_string_equal(value_str_at(data, "raw").p, GOOD);
 	assert_string_equal(value_str_at(data, "model_ref").p, "command");
-	assert_string_equal(value_str_at(data, "purpose").p, "create");
 	assert_string_equal(value_str_at(data, "template_id").p, "plan.v1");
 	assert_int_equal(value_count(value_at(data, "attempts")), 2);
-	assert_int_equal(value_int_or(value_at(data, "plan_version"), -1), 0);
+	assert_int_equal(value_int_at(data, "plan_version"), 0);
 	assert_true(str_contains(value_str_at(value_at(data, "inputs"), "repoContextSnapshot"),
 			STR("Branch main at ")));
 	/* The goal's own text was not expanded; the second prompt says what was wrong. */

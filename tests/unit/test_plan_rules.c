@@ -173,10 +173,10 @@ static void check_key(const struct plan_key *key, enum planner_purpose purpose, 
 	value_put(&a, at, key->name, sample(&a, key));
 	ok = accepted(&a, &t, answer, &problems);
 	if (ok != model)
-		fail_msg("%s: \"%s\" is %s: %s", planner_purpose_name(purpose), key->name,
+		fail_msg("%s: \"%s\" is %s: %s", planner_template_id(purpose), key->name,
 				ok ? "accepted" : "refused", arena_cstr(&a, problems));
 	if (!ok && !str_contains(problems, str_from(key->name)))
-		fail_msg("%s: the problem does not name \"%s\": %s", planner_purpose_name(purpose),
+		fail_msg("%s: the problem does not name \"%s\": %s", planner_template_id(purpose),
 				key->name, arena_cstr(&a, problems));
 	arena_done(&a);
 }

@@ -232,35 +232,14 @@ static struct task *task_find(const struct executor *x, str effect_id)
 	return NULL;
 }
 
-value *outcome_new(struct task *t, enum effect_outcome outcome, str detail)
+void outcome_set(struct task *t, const struct outcome *o)
 {
-	struct arena *a = &t->arena;
-	value *v = value_object(a), *data = value_object(a);
-
-	value_put(a, v, "effect", value_str(a, t->effect_id));
-	value_put(a, v, "outcome", value_cstr(a, status_name(&effect_outcomes, (int)outcome)));
-	/* Output of tools is not always text; the log holds only text. */
-	value_put(a, v, "detail", value_str(a, utf8_clean(a, detail)));
-	value_put(a, v, "data", data);
-	t->outcome = v;
-	return data;
+	t->outcome = outcome_value(&t->arena, t->effect_id, t->kind, o);
 }
 
-static void executor_put_text(struct task *t, value *data, const char *key, str s)
+void outcome_plain(struct task *t, enum effect_outcome is, str detail)
 {
-	if (s.n)
-		value_put(&t->arena, data, key, value_str(&t->arena, arena_str(&t->arena, s)));
-}
-
-/* Paths are bytes; the log holds only text. */
-static void put_texts(struct task *t, value *data, const char *key, const str *list, size_t n)
-{
-	value *v = value_array(&t->arena);
-
-	for (size_t i = 0; i < n; i++)
-		value_push(&t->arena, v, value_str(&t->arena, utf8_clean(&t->arena, list[i])));
-	if (n)
-		value_put(&t->arena, data, key, v);
+	outcome_set(t, &(struct outcome){ .is = is, .detail = detail });
 }
 
 static const struct effect_row effect_rows[EFFECT_KIND_COUNT]; /* below */
@@ -284,13 +263,13 @@ void report_later(struct task *t)
 
 void ok_later(struct task *t)
 {
-	outcome_new(t, ENDED_OK, STR(""));
+	outcome_plain(t, ENDED_OK, STR(""));
 	report_later(t);
 }
 
 void fail_later(struct task *t, const struct ov_err *err)
 {
-	outcome_new(t, ENDED_ERROR, str_from(err->msg));
+	outcome_plain(t, ENDED_ERROR, str_from(err->msg));
 	report_later(t);
 }
 
@@ -305,7 +284,7 @@ static const enum effect_outcome git_outcomes[] = {
 };
 
 /* Of a run that changed nothing: what it said instead. A terminal's picture is no message. */
-static void put_last_lines(struct task *t, value *data)
+static str last_words(struct task *t)
 {
 	const struct effect *fx = state_effect(engine_state(t->x->engine), t->effect_id);
 	const struct run *r = fx ? state_run(engine_state(t->x->engine), fx->run_id) : NULL;
@@ -313,49 +292,63 @@ static void put_last_lines(struct task *t, value *data)
 	const struct agent_format *f = agent ? format_find(agent->format) : NULL;
 
 	if (!f || r->last_lines.n || (f->structured && str_is(agent->runtime, "tmux")))
-		return;
-	executor_put_text(t, data, "last_lines",
-			run_words_said(&t->arena, executor_run_dir(&t->arena, t->x->o.dir, r->id),
-					f->structured ? f : NULL));
+		return STR("");
+	return run_words_said(&t->arena, executor_run_dir(&t->arena, t->x->o.dir, r->id),
+			f->structured ? f : NULL);
+}
+
+struct texts clean_texts(struct task *t, const str *list, size_t n)
+{
+	struct texts clean = { arena_array(&t->arena, str, n), n };
+
+	for (size_t i = 0; i < n; i++)
+		clean.p[i] = utf8_clean(&t->arena, list[i]);
+	return clean;
+}
+
+static struct out_git git_told(struct task *t, const struct git_result *res)
+{
+	return (struct out_git){ .base = res->base,
+		.head = res->head,
+		.tree = res->tree,
+		.commit = res->commit,
+		.rescue_ref = t->kept_ref.n ? t->kept_ref : res->rescue_ref,
+		.target = t->x->o.config->policy.target_branch,
+		.commits = res->commits,
+		.files_changed = res->files_changed,
+		.files = clean_texts(t, res->files, res->files_n),
+		.touched = clean_texts(t, res->touched, res->touched_n),
+		.commit_ids = clean_texts(t, res->commit_ids, res->commit_ids_n),
+		.lines_added = res->lines_added,
+		.lines_removed = res->lines_removed,
+		.leftovers = res->leftovers,
+		.leftover_files = clean_texts(t, res->leftover_files, res->leftover_files_n),
+		.refused = res->refused,
+		.target_head = res->target_left,
+		.last_lines = t->kind == FX_HARVEST && res->files_changed == 0 ? last_words(t)
+									       : STR("") };
 }
 
 void task_git_done(void *user, int r, const struct git_result *res, const struct ov_err *err)
 {
 	struct task *t = user;
-	value *data;
+	struct out_git told;
 
 	if (r < 0) {
-		outcome_new(t, ENDED_ERROR, str_from(err->msg));
+		outcome_plain(t, ENDED_ERROR, str_from(err->msg));
 		task_report(t);
 		return;
 	}
 	if (res->outcome == GIT_DIRTY)
 		checkout_watch(t->x->checkout, res);
+	told = git_told(t, res);
 	/* Only a rebase finds out that there is nothing left to do. */
-	data = outcome_new(t,
-			t->kind == FX_REBASE && res->outcome == GIT_ALREADY
-					? ENDED_ALREADY
-					: git_outcomes[res->outcome],
-			res->detail);
-	executor_put_text(t, data, "base", res->base);
-	executor_put_text(t, data, "head", res->head);
-	executor_put_text(t, data, "tree", res->tree);
-	executor_put_text(t, data, "commit", res->commit);
-	executor_put_text(t, data, "rescue_ref", t->kept_ref.n ? t->kept_ref : res->rescue_ref);
-	executor_put_text(t, data, "target", t->x->o.config->policy.target_branch);
-	value_put(&t->arena, data, "commits", value_int(&t->arena, res->commits));
-	value_put(&t->arena, data, "files_changed", value_int(&t->arena, res->files_changed));
-	put_texts(t, data, "files", res->files, res->files_n);
-	put_texts(t, data, "touched", res->touched, res->touched_n);
-	put_texts(t, data, "commit_ids", res->commit_ids, res->commit_ids_n);
-	value_put(&t->arena, data, "lines_added", value_int(&t->arena, res->lines_added));
-	value_put(&t->arena, data, "lines_removed", value_int(&t->arena, res->lines_removed));
-	value_put(&t->arena, data, "leftovers", value_bool(&t->arena, res->leftovers));
-	put_texts(t, data, "leftover_files", res->leftover_files, res->leftover_files_n);
-	executor_put_text(t, data, "refused", res->refused);
-	executor_put_text(t, data, "target_head", res->target_left);
-	if (t->kind == FX_HARVEST && res->files_changed == 0)
-		put_last_lines(t, data);
+	outcome_set(t,
+			&(struct outcome){ .is = t->kind == FX_REBASE && res->outcome == GIT_ALREADY
+							? ENDED_ALREADY
+							: git_outcomes[res->outcome],
+					.detail = res->detail,
+					.git = &told });
 	target_look(t, res->target_seen);
 }
 

@@ -44,7 +44,7 @@ void perform_accept(struct task *t, const struct assignment *as)
 
 	/* A store of before there were candidates: it is rebased first, which finds what was done. */
 	if (!as->candidate.n) {
-		outcome_new(t, ENDED_MOVED, STR("it has not been rebased yet"));
+		outcome_plain(t, ENDED_MOVED, STR("it has not been rebased yet"));
 		report_later(t);
 		return;
 	}

@@ -50,23 +50,7 @@ static void read_reports(struct task *t, const str *patterns, size_t n, struct t
 		(void)beneath_find(t->command.cwd.p, patterns[i], read_report, &r, NULL);
 }
 
-static void put_tests(struct arena *a, value *data, const struct testsum *s, bool passed)
-{
-	value *names = value_array(a);
-
-	value_put(a, data, "tests",
-			value_cstr(a, passed && !testsum_is_bad(s) ? "passing" : "failing"));
-	value_put(a, data, "tests_format", value_cstr(a, s->format ? s->format : "exit"));
-	value_put(a, data, "tests_passed", value_int(a, s->passed));
-	value_put(a, data, "tests_failed", value_int(a, s->failed));
-	value_put(a, data, "tests_skipped", value_int(a, s->skipped));
-	for (size_t i = 0; i < s->names_n; i++)
-		value_push(a, names, value_str(a, utf8_clean(a, s->names[i])));
-	if (s->names_n)
-		value_put(a, data, "failing_tests", names);
-}
-
-void check_evidence(struct task *t, value *data, str output, bool passed)
+void check_evidence(struct task *t, struct out_command *ret, str output, bool passed)
 {
 	const struct config *c = t->x->o.config;
 	struct testsum tests = { 0 };
@@ -75,11 +59,16 @@ void check_evidence(struct task *t, value *data, str output, bool passed)
 	read_reports(t, c->workspace_test_report, c->workspace_test_report_n, &tests, NULL);
 	if (!tests.format)
 		(void)testsum_parse(&t->arena, output, &tests);
-	put_tests(&t->arena, data, &tests, passed);
+	ret->tests = passed && !testsum_is_bad(&tests) ? TESTS_PASSING : TESTS_FAILING;
+	ret->tests_format = str_from(tests.format ? tests.format : "exit");
+	ret->tests_passed = tests.passed;
+	ret->tests_failed = tests.failed;
+	ret->tests_skipped = tests.skipped;
+	ret->failing_tests = clean_texts(t, tests.names, tests.names_n);
 	read_reports(t, c->workspace_coverage_report, c->workspace_coverage_report_n, NULL,
 			&coverage);
 	if (!coverage.format)
 		return;
-	value_put(&t->arena, data, "coverage_format", value_cstr(&t->arena, coverage.format));
-	value_put(&t->arena, data, "coverage_centi", value_int(&t->arena, coverage.centi));
+	ret->coverage_format = str_from(coverage.format);
+	ret->coverage_centi = coverage.centi;
 }

@@ -7,9 +7,9 @@
 #include "app/exec/executor_impl.h"
 
 /*
- * Into the data of the outcome: tests, tests_format, tests_passed, ... A command that failed has
+ * All but the exit status. A command that failed has
  * failing tests, whatever they say; one that passed has them when they say so. Without a report or
  * summary its status is all that is known (format "exit"). Only reports that were written since the
  * command began count.
  */
-void check_evidence(struct task *t, value *data, str output, bool passed);
+void check_evidence(struct task *t, struct out_command *ret, str output, bool passed);

@@ -35,7 +35,7 @@ static void restored(void *user, int r, const struct git_result *res _unused_,
 	struct task *t = user;
 
 	if (r < 0)
-		outcome_new(t, ENDED_ERROR, str_from(err->msg));
+		outcome_plain(t, ENDED_ERROR, str_from(err->msg));
 	task_report(t);
 }
 
@@ -89,7 +89,8 @@ static void command_done(void *user, const struct job_result *r)
 	/* Before it is cut: what is left of a secret would not be known for one. */
 	str out = redact(&t->arena, r->out), tail, how = how_it_ended(t, r);
 	bool passed = !r->timed_out && !r->exit.signal && r->exit.code == 0;
-	value *data;
+	struct out_command told = { .exit_code = r->timed_out || r->exit.signal ? 0
+										: r->exit.code };
 
 	tail = str_sub(out, out.n > COMMAND_TAIL_BYTES ? out.n - COMMAND_TAIL_BYTES : 0,
 			COMMAND_TAIL_BYTES);
@@ -99,14 +100,15 @@ static void command_done(void *user, const struct job_result *r)
 				arena_printf(&t->arena, STR_FMT ": " STR_FMT, STR_ARG(c->subject),
 						STR_ARG(how)),
 				out);
-	data = outcome_new(t, passed ? ENDED_OK : ENDED_FAILED,
-			passed ? arena_printf(&t->arena, "the %s passed", c->name)
-			       : failure(t, how, tail));
-	if (!r->timed_out && !r->exit.signal)
-		value_put(&t->arena, data, "exit_code", value_int(&t->arena, r->exit.code));
 	/* Before the worktree is cleared: its reports lie there. */
 	if (c->tests)
-		check_evidence(t, data, out, passed);
+		check_evidence(t, &told, out, passed);
+	outcome_set(t,
+			&(struct outcome){ .is = passed ? ENDED_OK : ENDED_FAILED,
+					.detail = passed ? arena_printf(&t->arena, "the %s passed",
+									   c->name)
+							 : failure(t, how, tail),
+					.command = &told });
 	INJECT(c->points[2]);
 	/* After an accept it may be meant to leave something running, and the checkout is the user's. */
 	if (c->restore_ref.n)
@@ -178,7 +180,7 @@ static void command_begin(void *user, int r, const struct git_result *res,
 	if (res)
 		t->command.moved_out = arena_str(&t->arena, res->detail);
 	if (r < 0) {
-		outcome_new(t, ENDED_ERROR, str_from(git_err->msg));
+		outcome_plain(t, ENDED_ERROR, str_from(git_err->msg));
 		task_report(t);
 		return;
 	}

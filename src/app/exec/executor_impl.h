@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "core/outcome/outcome.h"
 #include "data/value/value.h"
 
 struct git;
@@ -64,7 +65,7 @@ struct task {
 	str kept_ref;                /* of an accept: what keeps the agent's own commits */
 	str target_known;            /* where the target was, while git is asked who moved it */
 	struct arena arena;          /* of the outcome, and what it takes to get there */
-	value *outcome;
+	value *outcome;              /* as effect.end takes it */
 };
 
 /* One run that lives, or whose end is being read. */
@@ -128,8 +129,11 @@ struct effect_row {
 };
 
 void task_free(struct task *t);
-/* The outcome's document; members of its data are added by the caller. */
-value *outcome_new(struct task *t, enum effect_outcome outcome, str detail);
+/* What came of it, as it will be reported; copied. The second: nothing more is to be told. */
+void outcome_set(struct task *t, const struct outcome *o);
+void outcome_plain(struct task *t, enum effect_outcome is, str detail);
+/* Names that tools told, as text: they are bytes, and the log holds only text. */
+struct texts clean_texts(struct task *t, const str *list, size_t n);
 /* Reports the outcome and ends the task: now, or from the loop. */
 void task_report(struct task *t);
 /* As task_report, once it is known who moved the target branch, if it is not where it was; executor_target.c. */

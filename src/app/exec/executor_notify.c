@@ -95,16 +95,15 @@ static struct notice_message message_of(struct arena *a, const struct state *s,
 static void told(void *user, const struct notify_outcome *o)
 {
 	struct task *t = user;
-	struct arena *a = &t->arena;
-	value *data;
+	struct out_notify told = { .ref = o->ref,
+		.permanent = o->permanent,
+		.retry_after_ms = o->retry_after };
 
 	t->notify = NULL;
-	data = outcome_new(t, o->ok ? ENDED_OK : ENDED_ERROR, o->error);
-	value_put(a, data, "ref", value_str(a, arena_str(a, o->ref)));
-	if (!o->ok) {
-		value_put(a, data, "permanent", value_bool(a, o->permanent));
-		value_put(a, data, "retry_after_ms", value_int(a, o->retry_after));
-	}
+	outcome_set(t,
+			&(struct outcome){ .is = o->ok ? ENDED_OK : ENDED_ERROR,
+					.detail = o->error,
+					.notify = &told });
 	task_report(t);
 }
 

@@ -11,17 +11,12 @@
 
 enum { EVIDENCE_BYTES = 4000 };
 
-static void planned(void *user, const value *result)
+static void planned(void *user, const struct outcome *o)
 {
 	struct task *t = user;
-	struct arena *a = &t->arena;
 
 	t->planning = NULL;
-	outcome_new(t,
-			(enum effect_outcome)status_parse(&effect_outcomes,
-					value_str_at(result, "outcome")),
-			value_str_at(result, "detail"));
-	value_put(a, t->outcome, "data", value_copy(a, value_at(result, "data")));
+	outcome_set(t, o);
 	task_report(t);
 }
 
@@ -80,7 +75,7 @@ void executor_plan_published(struct executor *x, const struct event *e)
 			continue;
 		planning_cancel(t->planning);
 		t->planning = NULL;
-		outcome_new(t, ENDED_ERROR, STR("its goal is over"));
+		outcome_plain(t, ENDED_ERROR, STR("its goal is over"));
 		report_later(t);
 	}
 }

@@ -42,22 +42,23 @@ static void note_answer(struct task *t, const struct pool_end *end, enum effect_
 enum { CONTEXT_BYTES = 2000 };
 
 /* What whoever has to mend it may want to see: the command, and the end of all that it wrote. */
-static void put_context(struct task *t, value *data, const struct pool_end *end, str errors)
+static void put_context(struct task *t, struct out_pool *ret, const struct pool_end *end,
+		str errors)
 {
 	struct arena *a = &t->arena;
 	str output = errors.n ? errors : end->output;
 
 	if (output.n > CONTEXT_BYTES)
 		output = str_sub(output, output.n - CONTEXT_BYTES, CONTEXT_BYTES);
-	value_put(a, data, "command", value_str(a, redact(a, t->x->o.config->task_pool_command)));
-	value_put(a, data, "output", value_str(a, redact(a, utf8_clean(a, output))));
+	ret->command = redact(a, t->x->o.config->task_pool_command);
+	ret->output = redact(a, utf8_clean(a, output));
 }
 
 static void answered(void *user, const struct pool_end *end, str errors)
 {
 	struct task *t = user;
 	struct arena *a = &t->arena;
-	value *data;
+	struct out_pool pool = { .has_exit_code = true, .exit_code = end->known ? end->code : -1 };
 	str text;
 	enum effect_outcome answer = pool_judge(a, end, &text);
 	bool is_text = answer == ENDED_TASK || answer == ENDED_UNCERTAIN;
@@ -65,18 +66,18 @@ static void answered(void *user, const struct pool_end *end, str errors)
 	t->pool = NULL;
 	note_answer(t, end, answer, errors);
 	/* Before it is cut: what is left of a secret would not be known for one. */
-	data = outcome_new(t, answer, is_text ? STR("") : redact(a, text));
-	value_put(a, data, "exit_code", value_int(a, end->known ? end->code : -1));
 	if (is_text)
-		value_put(a, data, "text", value_str(a, text));
+		pool.text = text;
+	else
+		text = redact(a, text);
 	if (answer == ENDED_REFUSED)
-		value_put(a, data, "text",
-				value_str(a,
-						utf8_clean(a,
-								str_sub(str_trim(end->output), 0,
-										CONTEXT_BYTES))));
+		pool.text = utf8_clean(a, str_sub(str_trim(end->output), 0, CONTEXT_BYTES));
 	if (answer == ENDED_FAILED)
-		put_context(t, data, end, errors);
+		put_context(t, &pool, end, errors);
+	outcome_set(t,
+			&(struct outcome){ .is = answer,
+					.detail = is_text ? STR("") : text,
+					.pool = &pool });
 	task_report(t);
 }
 

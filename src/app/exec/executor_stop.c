@@ -50,9 +50,9 @@ static void waited_enough(void *user)
 static void report(struct stopping *s, str detail)
 {
 	if (s->err.code)
-		outcome_new(s->task, ENDED_ERROR, str_from(s->err.msg));
+		outcome_plain(s->task, ENDED_ERROR, str_from(s->err.msg));
 	else
-		outcome_new(s->task, ENDED_OK, detail);
+		outcome_plain(s->task, ENDED_OK, detail);
 	task_report(s->task);
 }
 

@@ -54,7 +54,7 @@ static void perform_worker_rebase(struct task *t, const struct effect *fx)
 		perform_rebase(t, as);
 		return;
 	}
-	outcome_new(t, ENDED_ERROR, STR("its task is gone"));
+	outcome_plain(t, ENDED_ERROR, STR("its task is gone"));
 	report_later(t);
 }
 
@@ -63,19 +63,15 @@ static void picked(void *user, int r, const struct git_result *res, const struct
 {
 	struct task *t = user;
 	bool ok = r == 0 && (res->outcome == GIT_OK || res->outcome == GIT_ALREADY);
-	value *data;
+	struct out_git told = { 0 };
 
 	if (!ok) {
 		task_git_done(t, r, res, err);
 		return;
 	}
-	data = outcome_new(t, ENDED_OK, arena_str(&t->arena, res->commit));
-	if (res->target_left.n) {
-		value_put(&t->arena, data, "target",
-				value_str(&t->arena, t->x->o.config->policy.target_branch));
-		value_put(&t->arena, data, "target_head",
-				value_str(&t->arena, arena_str(&t->arena, res->target_left)));
-	}
+	told.target = t->x->o.config->policy.target_branch;
+	told.target_head = res->target_left;
+	outcome_set(t, &(struct outcome){ .is = ENDED_OK, .detail = res->commit, .git = &told });
 	target_look(t, res->target_seen);
 }
 
@@ -126,6 +122,6 @@ void perform_worker(struct task *t, const struct assignment *as _unused_)
 			rows[i].perform(t, fx);
 			return;
 		}
-	outcome_new(t, ENDED_ERROR, STR("this program does not know how to do that"));
+	outcome_plain(t, ENDED_ERROR, STR("this program does not know how to do that"));
 	report_later(t);
 }

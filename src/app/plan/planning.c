@@ -40,7 +40,8 @@ struct planning_job {
 	struct job *summary;
 	struct llm_call *asking;
 	struct loop_source *later; /* a result known at once is told from the loop */
-	value *result;
+	struct out_plan plan;
+	struct outcome result;
 	planning_done_fn *done;
 	void *user;
 };
@@ -79,19 +80,16 @@ void planning_cancel(struct planning_job *j)
 
 /* ---- the end ---- */
 
-static value *result_new(struct planning_job *j, const char *outcome, str detail)
+static void result_set(struct planning_job *j, enum effect_outcome is, str detail)
 {
 	struct arena *a = &j->arena;
-	value *v = value_object(a), *data;
 
-	data = j->planner.arena ? planner_provenance(&j->planner) : value_object(a);
-	value_put(a, data, "purpose", value_cstr(a, planner_purpose_name(j->task.purpose)));
-	value_put(a, data, "model_ref", value_str(a, j->model_ref));
-	value_put(a, v, "outcome", value_cstr(a, outcome));
-	value_put(a, v, "detail", value_str(a, utf8_truncate(utf8_clean(a, detail), DETAIL_BYTES)));
-	value_put(a, v, "data", data);
-	j->result = v;
-	return data;
+	if (j->planner.arena)
+		j->plan = planner_provenance(&j->planner);
+	j->plan.model_ref = j->model_ref;
+	j->result = (struct outcome){ .is = is,
+		.detail = utf8_truncate(utf8_clean(a, detail), DETAIL_BYTES),
+		.plan = &j->plan };
 }
 
 static void planning_tell(void *user)
@@ -99,7 +97,7 @@ static void planning_tell(void *user)
 	struct planning_job *j = user;
 
 	INJECT("before-plan-outcome");
-	j->done(j->user, j->result);
+	j->done(j->user, &j->result);
 	job_free(j);
 }
 
@@ -110,21 +108,20 @@ static void tell_later(struct planning_job *j)
 
 static void fail_later(struct planning_job *j, const struct ov_err *err)
 {
-	result_new(j, "error", str_from(err->msg));
+	result_set(j, ENDED_ERROR, str_from(err->msg));
 	tell_later(j);
 }
 
 static void accept_later(struct planning_job *j)
 {
-	struct arena *a = &j->arena;
-	value *data = result_new(j, "ok", STR(""));
 	const value *accepted = j->planner.accepted;
 
+	result_set(j, ENDED_OK, STR(""));
 	if (j->task.purpose == PLANNER_DIAGNOSE) {
-		value_put(a, data, "actions", value_copy(a, value_at(accepted, "actions")));
+		j->plan.actions = value_at(accepted, "actions");
 	} else {
-		value_put(a, data, "plan", value_copy(a, accepted));
-		value_put(a, data, "plan_version", value_int(a, j->plan_version));
+		j->plan.plan = accepted;
+		j->plan.plan_version = j->plan_version;
 	}
 	tell_later(j);
 }
@@ -146,7 +143,7 @@ static void on_answer(void *user, const struct llm_answer *answer)
 	case PLANNER_ASK: planning_ask(j); break;
 	case PLANNER_ACCEPT: accept_later(j); break;
 	case PLANNER_GIVE_UP:
-		result_new(j, "invalid", planner_last_errors(&j->planner));
+		result_set(j, ENDED_INVALID, planner_last_errors(&j->planner));
 		tell_later(j);
 		break;
 	}
@@ -333,7 +330,7 @@ struct planning_job *planning_start(struct planning *p, const struct planning_re
 	j->user = user;
 	if (rq->config->planner_provider == PROVIDER_NONE) {
 		j->model_ref = STR("none");
-		result_new(j, "none", STR("no planner is configured"));
+		result_set(j, ENDED_NONE, STR("no planner is configured"));
 		tell_later(j);
 	} else if (prepare(j, rq, &err) < 0 ||
 			job_start(p->o.loop, &spec, on_summary, j, &j->summary, &err) < 0) {

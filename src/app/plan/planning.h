@@ -36,12 +36,8 @@ struct planning_request {
 	const value *allowed;        /* diagnose: names of actions */
 };
 
-/*
- * {"outcome": "ok" | "invalid" | "error" | "none", "detail", "data"}; "none" when no planner is
- * configured. data has what core's plan.generated keeps, and of "ok" also "plan" (with "plan_version",
- * the version it was made for) or "actions". Valid during the call.
- */
-typedef void planning_done_fn(void *user, const value *result);
+/* ENDED_OK, ENDED_INVALID, ENDED_ERROR, or ENDED_NONE when no planner is configured. Valid during the call. */
+typedef void planning_done_fn(void *user, const struct outcome *o);
 
 /* done comes once, from the loop, never from here, unless the job is cancelled. */
 struct planning_job *planning_start(struct planning *p, const struct planning_request *rq,

@@ -9,24 +9,22 @@
 #include "core/goal/goal.h"
 #include "core/worker/worker.h"
 
-/* {"effect", "outcome": "ok" | ..., "detail", "data": {...}} from the executor. */
+/* From the executor, as outcome_value makes it. */
 int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
 	const struct effect *fx = state_effect(cx->state, value_str_at(params, "effect"));
-	str word = value_str_at(params, "outcome");
-	struct outcome o = { .detail = value_str_at(params, "detail") };
+	struct outcome o;
 
 	(void)ret_result, (void)err;
 	/* An outcome that is known already changes nothing: reporting twice is harmless. */
 	if (!fx)
 		return 0;
+	o = outcome_from(cx->arena, fx->kind, params);
 	o.as = state_assignment(cx->state, fx->assignment_id);
-	o.is = (enum effect_outcome)MAX(status_parse(&effect_outcomes, word), ENDED_ERROR);
-	o.ok = o.is == ENDED_OK;
-	o.data = value_at(params, "data");
-	effect_ended(cx, fx, word, o.detail);
-	target_left(cx, o.data);
+	effect_ended(cx, fx, o.is, o.detail);
+	if (outcome_is_git(fx->kind))
+		target_left(cx, o.git);
 	if (fx->kind == FX_SEND)
 		send_ended(cx, fx, &o);
 	else if (fx->kind == FX_PLAN)

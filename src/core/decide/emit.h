@@ -1,6 +1,7 @@
 #pragma once
 /* How whoever decides makes events: one of a kind, about a subject, whose struct is then filled. */
 #include "core/decide/context.h"
+#include "core/outcome/outcome.h"
 
 enum { PRIORITY_NORMAL = 3 };
 
@@ -41,12 +42,3 @@ void events_seal(struct decide_ctx *cx, size_t from);
 str check_command(const struct decide_ctx *cx, const struct node *n);
 /* A new id: prefix and a ULID from now and the context's entropy. */
 str make_id(struct decide_ctx *cx, const char *prefix);
-
-/* What came of an effect, as the executor reports it. */
-struct outcome {
-	const struct assignment *as; /* NULL for what is about a goal */
-	enum effect_outcome is;
-	bool ok; /* ENDED_OK */
-	str detail;
-	const value *data;
-};

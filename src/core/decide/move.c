@@ -256,7 +256,8 @@ void oversight_renew(struct decide_ctx *cx, const struct goal *g, const struct n
 	oversight_close(cx, g, n, ASK_ABORTED, ESC_ANSWERED, reason);
 }
 
-void effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome, str detail)
+void effect_ended(struct decide_ctx *cx, const struct effect *fx, enum effect_outcome is,
+		str detail)
 {
 	struct ev_effect_ended *e = emit_effect_ended(cx,
 			(struct subject){ fx->goal_id, fx->node_id, fx->assignment_id,
@@ -264,7 +265,6 @@ void effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome, s
 
 	e->effect = fx->id;
 	e->kind = str_from(status_name(&effect_kinds, (int)fx->kind));
-	e->outcome = outcome;
-	if (detail.n)
-		e->detail = detail;
+	e->outcome = str_from(status_name(&effect_outcomes, (int)is));
+	e->detail = detail;
 }

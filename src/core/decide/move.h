@@ -26,7 +26,8 @@ void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status
 struct ev_assignment_moved *assignment_move(struct decide_ctx *cx, const struct assignment *as,
 		enum as_status to, enum stage stage, str reason);
 /* The outcome of an effect is known. */
-void effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome, str detail);
+void effect_ended(struct decide_ctx *cx, const struct effect *fx, enum effect_outcome is,
+		str detail);
 struct ev_effect_intended *effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id,
 		struct subject s);
 /* Ends what an assignment is doing because its node was settled without it. */

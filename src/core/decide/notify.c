@@ -68,9 +68,8 @@ void tick_notify(struct decide_ctx *cx, const struct decision *d)
 
 /* The other side may ask for more time than we would give it, but not for ever. */
 static ov_time next_attempt(const struct decide_ctx *cx, const struct notice *x, int64_t attempts,
-		const value *data)
+		ov_time asked)
 {
-	ov_time asked = value_int_at(data, "retry_after_ms");
 	ov_time wait = notice_backoff(cx->policy, attempts);
 	struct notice next = { .urgency = x->urgency };
 
@@ -87,14 +86,13 @@ void notify_ended(struct decide_ctx *cx, const struct effect *fx, const struct o
 		return;
 	t.attempts = x->attempts + 1;
 	if (o->ok) {
-		t.ref = utf8_truncate(value_str_at(o->data, "ref"), LIMIT_NOTE);
+		t.ref = utf8_truncate(o->notify->ref, LIMIT_NOTE);
 	} else {
 		t.error = o->detail.n ? o->detail : STR("it was not sent");
 		t.status = NOTICE_FAILED;
-		if (!value_bool_at(o->data, "permanent") &&
-				t.attempts < cx->policy->notice_attempts) {
+		if (!o->notify->permanent && t.attempts < cx->policy->notice_attempts) {
 			t.status = NOTICE_WAITING;
-			t.not_before = next_attempt(cx, x, t.attempts, o->data);
+			t.not_before = next_attempt(cx, x, t.attempts, o->notify->retry_after_ms);
 		}
 	}
 	emit_tried(cx, x, &t);

@@ -150,12 +150,11 @@ static struct ev_auto_pool *pool_answered(struct decide_ctx *cx, const struct ef
 		const struct outcome *o, const char *answer, str detail, ov_time ask_at)
 {
 	struct ev_auto_pool *e = emit_auto_pool(cx, (struct subject){ 0 });
-	const value *code = value_at(o->data, "exit_code");
 
 	e->effect = fx->id;
 	e->answer = str_from(answer);
 	e->detail = detail;
-	e->exit_code = value_int_or(code, -1);
+	e->exit_code = o->pool->has_exit_code ? o->pool->exit_code : -1;
 	e->ask_at_ms = ask_at;
 	return e;
 }
@@ -163,7 +162,7 @@ static struct ev_auto_pool *pool_answered(struct decide_ctx *cx, const struct ef
 /* It was given up and nobody has answered yet: running it again would end the same way. */
 static bool task_repeated(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
 {
-	str text = redact(cx->arena, str_trim(value_str_at(o->data, "text")));
+	str text = redact(cx->arena, str_trim(o->pool->text));
 	const struct escalation *x = auto_open_entry(cx->state, text);
 
 	if (!x)
@@ -203,14 +202,13 @@ static void task_refused(struct decide_ctx *cx, const struct effect *fx, const s
 							STR_ARG(o->detail),
 							STR_ARG(utf8_truncate(
 									redact(cx->arena,
-											value_str_at(o->data,
-													"text")),
+											o->pool->text),
 									SHOWN_BYTES))) });
 }
 
 static void task_given(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
 {
-	struct standing_task task = { .text = value_str_at(o->data, "text"),
+	struct standing_task task = { .text = o->pool->text,
 		.claim = fx->id,
 		.reason = arena_printf(cx->arena, "the pool gave it to " STR_FMT,
 				STR_ARG(fx->worker)) };
@@ -232,7 +230,7 @@ static ov_time failed_again_at(const struct decide_ctx *cx)
 
 static str pause_question(struct decide_ctx *cx, str reason, const struct outcome *o)
 {
-	str output = str_trim(redact(cx->arena, value_str_at(o->data, "output")));
+	str output = str_trim(redact(cx->arena, o->pool->output));
 
 	return arena_printf(cx->arena,
 			"auto mode is paused: " STR_FMT
@@ -241,7 +239,7 @@ static str pause_question(struct decide_ctx *cx, str reason, const struct outcom
 			"\"stop\"\ncommand: " STR_FMT "%s" STR_FMT,
 			STR_ARG(utf8_truncate(reason, SHOWN_BYTES / 2)),
 			(long long)cx->state->automatic.failures + 1,
-			STR_ARG(utf8_truncate(value_str_at(o->data, "command"), SHOWN_BYTES / 4)),
+			STR_ARG(utf8_truncate(o->pool->command, SHOWN_BYTES / 4)),
 			output.n ? "\nits last output: " : "",
 			STR_ARG(utf8_truncate(output, SHOWN_BYTES / 2)));
 }
@@ -249,7 +247,7 @@ static str pause_question(struct decide_ctx *cx, str reason, const struct outcom
 /* How it ended, without what it wrote, and the last line of that. */
 static str pool_trouble(struct decide_ctx *cx, const struct outcome *o)
 {
-	str output = str_trim(redact(cx->arena, value_str_at(o->data, "output"))),
+	str output = str_trim(redact(cx->arena, o->pool->output)),
 	    how = str_sub(o->detail, 0, str_find_byte(o->detail, '\n')), last = output;
 
 	for (size_t i = 0; i < output.n; i++)
@@ -269,14 +267,15 @@ static void pool_failed(struct decide_ctx *cx, const struct effect *fx, const st
 
 	MAYBE_SET(pool_answered(cx, fx, o, "failed", o->detail, failed_again_at(cx)), trouble,
 			pool_trouble(cx, o));
-	if (cx->state->automatic.failures < cx->policy->pool_retries && !flow_cannot_run(o))
+	if (cx->state->automatic.failures < cx->policy->pool_retries &&
+			!flow_cannot_run(o->pool->exit_code))
 		return;
 	if (cx->policy->pool_on_failure == POOL_FAIL)
 		auto_fail(cx,
 				(struct hard_failure){ .text = reason,
 						.worker = fx->worker,
-						.command = value_str_at(o->data, "command"),
-						.output = value_str_at(o->data, "output") });
+						.command = o->pool->command,
+						.output = o->pool->output });
 	else if (cx->policy->pool_on_failure == POOL_PAUSE)
 		auto_pause_asking(cx, PAUSE_POOL, reason, pause_question(cx, reason, o));
 	else if (!kind_is_open(cx, "task_pool"))
@@ -301,8 +300,7 @@ static void pool_uncertain(struct decide_ctx *cx, const struct effect *fx, const
 					"nobody knows whether this is a task that it gave out "
 					"(question " STR_FMT "): " STR_FMT,
 					STR_ARG(fx->id),
-					STR_ARG(utf8_truncate(value_str_at(o->data, "text"),
-							SHOWN_BYTES))));
+					STR_ARG(utf8_truncate(o->pool->text, SHOWN_BYTES))));
 }
 
 void pool_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)

@@ -17,13 +17,13 @@
 enum { FILES_NAMED = 5, NAME_BYTES = 120 };
 
 /* "your a, b and 3 more have uncommitted changes in the same files". */
-static str files_text(struct decide_ctx *cx, const value *files, int64_t total)
+static str files_text(struct decide_ctx *cx, struct texts files, int64_t total)
 {
-	int64_t named = MIN((int64_t)value_count(files), (int64_t)FILES_NAMED);
+	int64_t named = MIN((int64_t)files.n, (int64_t)FILES_NAMED);
 	str list = STR("");
 
 	for (int64_t i = 0; i < named; i++) {
-		str name = value_str_or(value_item(files, (size_t)i), STR(""));
+		str name = files.p[i];
 		bool last = i > 0 && i == named - 1 && total == named;
 
 		if (name.n > NAME_BYTES)
@@ -61,16 +61,15 @@ void checkout_wait(struct decide_ctx *cx, const struct outcome *o, enum stage st
 {
 	const struct assignment *as = o->as;
 	const struct worker *w = state_worker(cx->state, as->worker);
-	const value *files = value_at(o->data, "files");
-	bool named = value_count(files) > 0;
+	struct texts files = o->git->files;
+	bool named = files.n > 0;
 	/* What something else did to the branch is in the checkout as if it were the user's: for all work. */
 	int64_t dispute = named ? target_dispute(cx) : 0;
 	enum waiting before = waited_for(as),
 		     waiting = named && !dispute ? WAITING_FILES : WAITING_CHECKOUT;
-	str reason = dispute          ? target_dispute_words(cx, dispute)
-			: named       ? files_text(cx, files,
-							MAX(value_int_at(o->data, "files_changed"),
-									(int64_t)value_count(files)))
+	str reason = dispute ? target_dispute_words(cx, dispute)
+			: named
+			? files_text(cx, files, MAX(o->git->files_changed, (int64_t)files.n))
 			: o->detail.n ? o->detail
 				      : STR("your checkout of the target branch is in the way");
 

@@ -219,9 +219,8 @@ static void workspace_ended(struct decide_ctx *cx, const struct outcome *o)
 	}
 	e = emit_workspace_ready(cx, about_assignment(o->as));
 	e->worker = o->as->worker;
-	e->base = value_str_at(o->data, "base");
-	if (value_str_at(o->data, "rescue_ref").n)
-		e->rescue_ref = value_str_at(o->data, "rescue_ref");
+	e->base = o->git->base;
+	e->rescue_ref = o->git->rescue_ref;
 	assignment_move(cx, o->as, AS_QUEUED, STAGE_START, STR("the workspace is ready"));
 }
 
@@ -310,11 +309,11 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 		run_failed(cx, o);
 	else if (as->node->said.n && session_resumes(cx->policy, as))
 		go_on_with_message(cx, as);
-	else if (value_int_at(o->data, "files_changed") == 0)
+	else if (o->git->files_changed == 0)
 		run_changed_nothing(cx, as);
-	else if (value_str_at(o->data, "refused").n)
-		accept_refuse(cx, as, value_str_at(o->data, "refused"));
-	else if (value_bool_at(o->data, "leftovers") && cx->policy->leftovers == LEFTOVERS_REFUSE)
+	else if (o->git->refused.n)
+		accept_refuse(cx, as, o->git->refused);
+	else if (o->git->leftovers && cx->policy->leftovers == LEFTOVERS_REFUSE)
 		refuse_leftovers(cx, as);
 	else if (check_command(cx, as->node).n)
 		assignment_move(cx, as, as->status, STAGE_CHECK,
@@ -323,10 +322,10 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 		accept_begin(cx, as, "skipped", STR("no check command is configured"), NULL);
 }
 
-static bool lists(const value *list, str s)
+static bool lists(struct texts list, str s)
 {
-	for (size_t i = 0; i < value_count(list); i++)
-		if (str_eq(value_str_or(value_item(list, i), STR("")), s))
+	for (size_t i = 0; i < list.n; i++)
+		if (str_eq(list.p[i], s))
 			return true;
 	return false;
 }
@@ -337,22 +336,18 @@ static bool lists(const value *list, str s)
  */
 static struct texts leftovers(struct decide_ctx *cx, const struct outcome *o)
 {
-	const value *own = value_at(o->data, "leftover_files"), *files = value_at(o->data, "files");
-	const value *before = o->as->node ? strs_to_value(cx->arena, &o->as->node->leftover_files)
-					  : NULL;
-	bool all_known = (int64_t)value_count(files) == value_int_at(o->data, "files_changed");
-	value *list = value_array(cx->arena);
+	const struct texts *own = &o->git->leftover_files;
+	struct strs before = o->as->node ? o->as->node->leftover_files : (struct strs){ 0 };
+	bool all_known = (int64_t)o->git->files.n == o->git->files_changed;
+	struct texts list = { arena_array(cx->arena, str, LIMIT_KEPT), 0 };
 
-	for (size_t i = 0; i < value_count(before) + value_count(own); i++) {
-		size_t n = value_count(before);
-		str name = value_str_or(i < n ? value_item(before, i) : value_item(own, i - n),
-				STR(""));
+	for (size_t i = 0; i < before.n + own->n && list.n < LIMIT_KEPT; i++) {
+		str name = i < before.n ? before.p[i] : own->p[i - before.n];
 
-		if (name.n && value_count(list) < LIMIT_KEPT && !lists(list, name) &&
-				(!all_known || lists(files, name)))
-			value_push(cx->arena, list, value_str(cx->arena, name));
+		if (name.n && !lists(list, name) && (!all_known || lists(o->git->files, name)))
+			list.p[list.n++] = name;
 	}
-	return texts_from(cx->arena, list);
+	return list;
 }
 
 /* Its agent asked a person something: it continues where it is when that is answered. */
@@ -365,21 +360,17 @@ static bool keeps_worker(const struct decide_ctx *cx, const struct assignment *a
 			str_eq(w->assignment_id, as->id);
 }
 
-/* The first of a list of texts, as the executor gave it. */
-static struct texts first_of(struct decide_ctx *cx, const value *list)
+static struct texts first_of(struct texts t)
 {
-	struct texts t = texts_from(cx->arena, list);
-
-	t.n = MIN(t.n, (size_t)LIMIT_KEPT);
-	return t;
+	return (struct texts){ t.p, MIN(t.n, (size_t)LIMIT_KEPT) };
 }
 
 /* Only now is it known that a run which ended well has a reason to be read. */
 static str unread_lines(struct decide_ctx *cx, const struct outcome *o)
 {
-	str lines = value_str_at(o->data, "last_lines");
+	str lines = o->git->last_lines;
 
-	return lines.n && !o->as->run->last_lines.n && value_int_at(o->data, "files_changed") == 0
+	return lines.n && !o->as->run->last_lines.n && o->git->files_changed == 0
 			? last_lines(cx->arena, redact(cx->arena, lines))
 			: STR("");
 }
@@ -396,18 +387,18 @@ static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 		return;
 	}
 	e = emit_run_harvested(cx, about_assignment(o->as));
-	e->head = value_str_at(o->data, "head");
-	e->tree = value_str_at(o->data, "tree");
-	e->commits = value_int_at(o->data, "commits");
-	e->files_changed = value_int_at(o->data, "files_changed");
-	e->files = first_of(cx, value_at(o->data, "files"));
-	e->touched = first_of(cx, value_at(o->data, "touched"));
-	e->commit_ids = first_of(cx, value_at(o->data, "commit_ids"));
-	MAYBE_SET(e, lines_added, value_int_at(o->data, "lines_added"));
-	MAYBE_SET(e, lines_removed, value_int_at(o->data, "lines_removed"));
-	e->leftovers = value_bool_at(o->data, "leftovers");
+	e->head = o->git->head;
+	e->tree = o->git->tree;
+	e->commits = o->git->commits;
+	e->files_changed = o->git->files_changed;
+	e->files = first_of(o->git->files);
+	e->touched = first_of(o->git->touched);
+	e->commit_ids = first_of(o->git->commit_ids);
+	MAYBE_SET(e, lines_added, o->git->lines_added);
+	MAYBE_SET(e, lines_removed, o->git->lines_removed);
+	e->leftovers = o->git->leftovers;
 	e->leftover_files = leftovers(cx, o);
-	e->rescue_ref = value_str_at(o->data, "rescue_ref");
+	e->rescue_ref = o->git->rescue_ref;
 	e->detail = o->detail;
 	e->last_lines = unread_lines(cx, o);
 	if (keeps_worker(cx, o->as))
@@ -418,35 +409,33 @@ static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 		harvest_judged(cx, o);
 }
 
-static void copy_tests(struct decide_ctx *cx, struct ev_run_verified *e, const value *evidence)
+static void copy_tests(struct ev_run_verified *e, const struct out_command *evidence)
 {
-	e->tests = value_str_at(evidence, "tests");
-	MAYBE_SET(e, tests_format, value_str_at(evidence, "tests_format"));
-	MAYBE_SET(e, tests_passed, value_int_at(evidence, "tests_passed"));
-	MAYBE_SET(e, tests_failed, value_int_at(evidence, "tests_failed"));
-	MAYBE_SET(e, tests_skipped, value_int_at(evidence, "tests_skipped"));
-	e->failing_tests = first_of(cx, value_at(evidence, "failing_tests"));
+	e->tests = str_from(status_name(&tests_states, (int)evidence->tests));
+	MAYBE_SET(e, tests_format, evidence->tests_format);
+	MAYBE_SET(e, tests_passed, evidence->tests_passed);
+	MAYBE_SET(e, tests_failed, evidence->tests_failed);
+	MAYBE_SET(e, tests_skipped, evidence->tests_skipped);
+	e->failing_tests = first_of(evidence->failing_tests);
 }
 
 void run_verified(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
-		str detail, const value *evidence)
+		str detail, const struct out_command *evidence)
 {
 	struct ev_run_verified *e = emit_run_verified(cx, about_assignment(as));
 
 	e->verdict = str_from(verdict);
 	e->detail = detail;
-	if (status_parse(&tests_states, value_str_at(evidence, "tests")) > TESTS_UNKNOWN)
-		copy_tests(cx, e, evidence);
-	if (value_str_at(evidence, "coverage_format").n) {
-		e->coverage_format = value_str_at(evidence, "coverage_format");
-		MAYBE_SET(e, coverage_centi, value_int_at(evidence, "coverage_centi"));
+	if (evidence && evidence->tests != TESTS_UNKNOWN)
+		copy_tests(e, evidence);
+	if (evidence && evidence->coverage_format.n) {
+		e->coverage_format = evidence->coverage_format;
+		MAYBE_SET(e, coverage_centi, evidence->coverage_centi);
 	}
 }
 
-bool flow_cannot_run(const struct outcome *o)
+bool flow_cannot_run(int64_t code)
 {
-	int64_t code = value_int_at(o->data, "exit_code");
-
 	return code == EXIT_NOT_EXECUTABLE || code == EXIT_NOT_FOUND;
 }
 
@@ -458,7 +447,8 @@ static void check_ended(struct decide_ctx *cx, const struct outcome *o)
 	}
 	if (o->ok) {
 		accept_begin(cx, o->as, "passed",
-				o->detail.n ? o->detail : STR("the check command passed"), o->data);
+				o->detail.n ? o->detail : STR("the check command passed"),
+				o->command);
 		return;
 	}
 	/* We could not check: that says nothing about the work. */
@@ -468,7 +458,7 @@ static void check_ended(struct decide_ctx *cx, const struct outcome *o)
 	}
 	if (review_takes_check(cx, o))
 		return;
-	run_verified(cx, o->as, "failed", o->detail, o->data);
+	run_verified(cx, o->as, "failed", o->detail, o->command);
 	flow_fail(cx, o->as, CAUSE_CHECK, STR("the check command failed"),
 			arena_printf(cx->arena, "The check command failed on your work:\n" STR_FMT,
 					STR_ARG(o->detail)));

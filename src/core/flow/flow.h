@@ -34,11 +34,11 @@ bool flow_winding_down(const struct assignment *as);
 
 /* What was found out about its work; evidence: of tests and coverage, as the executor gave it, or NULL. */
 void run_verified(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
-		str detail, const value *evidence);
+		str detail, const struct out_command *evidence);
 
 /* core/flow/flow_accept: its work is good, by this verdict; it waits for a person, or for its turn. */
 void accept_begin(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
-		str detail, const value *evidence);
+		str detail, const struct out_command *evidence);
 /* Nobody can accept it as it is, a person neither; its agent can put it right. */
 void accept_refuse(struct decide_ctx *cx, const struct assignment *as, str why);
 void rebase_ended(struct decide_ctx *cx, const struct outcome *o);
@@ -50,7 +50,7 @@ void revert_ended(struct decide_ctx *cx, const struct outcome *o);
 void accept_go_on(struct decide_ctx *cx, const struct assignment *as);
 void accept_take_back(struct decide_ctx *cx, const struct assignment *as, str feedback);
 /* A command of the configuration ended as the shell says not executable or not found: no retry helps. */
-bool flow_cannot_run(const struct outcome *o);
+bool flow_cannot_run(int64_t exit_code);
 /* Its work was finished before this step, and a person may be looking at it. */
 bool flow_in_review(const struct worker *w);
 void send_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o);

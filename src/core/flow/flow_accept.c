@@ -30,7 +30,7 @@ static bool is_automatic(const struct node *n)
 }
 
 void accept_begin(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
-		str detail, const value *evidence)
+		str detail, const struct out_command *evidence)
 {
 	run_verified(cx, as, verdict, detail, evidence);
 	if (review_begin(cx, as,
@@ -108,14 +108,13 @@ void accept_go_on(struct decide_ctx *cx, const struct assignment *as)
 static void accepted(struct decide_ctx *cx, const struct outcome *o)
 {
 	const struct assignment *as = o->as;
-	str commit = value_str_at(o->data, "commit");
+	str commit = o->git->commit;
 	struct ev_node_accepted *e = emit_node_accepted(cx, about_assignment(as));
 
 	e->commit = commit;
-	e->target = value_str_at(o->data, "target");
+	e->target = o->git->target;
 	e->checked_by = accept_checked_by(as);
-	if (value_str_at(o->data, "rescue_ref").n)
-		e->rescue_ref = value_str_at(o->data, "rescue_ref");
+	e->rescue_ref = o->git->rescue_ref;
 	checkout_is_free(cx, as);
 	if (flow_winding_down(as)) {
 		flow_release(cx, as);
@@ -154,14 +153,13 @@ void rebase_ended(struct decide_ctx *cx, const struct outcome *o)
 	if (gate || !review_overlooked(cx, o->as)) {
 		assignment_move(cx, o->as, o->as->status, gate ? STAGE_GATE : STAGE_ACCEPT,
 				STR("rebased onto the target branch"));
-		MAYBE_SET(emitted_assignment_moved(cx, at), candidate,
-				value_str_at(o->data, "commit"));
+		MAYBE_SET(emitted_assignment_moved(cx, at), candidate, o->git->commit);
 		checkout_goes_on(cx, o->as, at);
 	} else {
 		checkout_settled(cx, o->as);
 	}
-	if (value_str_at(o->data, "base").n)
-		MAYBE_SET(emitted_assignment_moved(cx, at), base, value_str_at(o->data, "base"));
+	if (o->git->base.n)
+		MAYBE_SET(emitted_assignment_moved(cx, at), base, o->git->base);
 }
 
 /*
@@ -345,7 +343,7 @@ static void reverted(struct decide_ctx *cx, const struct outcome *o)
 	int64_t count;
 
 	e->commit = as->node->commit;
-	e->by = value_str_at(o->data, "commit");
+	e->by = o->git->commit;
 	e->reason = reason;
 	/* Its own commits, not the one that was taken back: that one's changes would count as known. */
 	if (as->head.n)

@@ -62,7 +62,7 @@ static bool changed_something(const struct outcome *o)
 	str before = as->head.n                ? as->head
 			: as->node->handover.n ? as->node->handover
 					       : as->base,
-	    head = value_str_at(o->data, "head");
+	    head = o->git->head;
 
 	return head.n && !str_eq(head, before);
 }

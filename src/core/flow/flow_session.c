@@ -203,7 +203,7 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 		return 0;
 	/* A short run can end before the outcome of its start is told: then the end tells both. */
 	if (unheard && as->effect && as->effect->kind == FX_RUN_START)
-		effect_ended(cx, as->effect, STR("ok"), STR(""));
+		effect_ended(cx, as->effect, ENDED_OK, STR(""));
 	if (unheard)
 		emit_run_started(cx, about_assignment(as));
 	dispatch_settle(cx, r->dispatch_id, end_is_ok(params) ? RESULT_OK : RESULT_ERROR,

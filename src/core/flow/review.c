@@ -218,7 +218,8 @@ bool review_overlooked(struct decide_ctx *cx, const struct assignment *as)
 bool review_takes_check(struct decide_ctx *cx, const struct outcome *o)
 {
 	const struct worker *w = state_worker(cx->state, o->as->worker);
-	enum check_said said = flow_cannot_run(o) ? CHECK_CANNOT_RUN : CHECK_SAID_BAD;
+	enum check_said said = flow_cannot_run(o->command->exit_code) ? CHECK_CANNOT_RUN
+								      : CHECK_SAID_BAD;
 
 	if (said == CHECK_CANNOT_RUN)
 		run_verified(cx, o->as, "skipped",
@@ -226,7 +227,7 @@ bool review_takes_check(struct decide_ctx *cx, const struct outcome *o)
 						STR_ARG(o->detail)),
 				NULL);
 	else if (w && flow_in_review(w))
-		run_verified(cx, o->as, "failed", o->detail, o->data);
+		run_verified(cx, o->as, "failed", o->detail, o->command);
 	else
 		return false;
 	return review_begin(cx, o->as, said, o->detail);

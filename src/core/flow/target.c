@@ -211,11 +211,9 @@ static struct ev_target_moved *emit_moved(struct decide_ctx *cx, const struct mo
 	return e;
 }
 
-void target_left(struct decide_ctx *cx, const value *data)
+void target_left(struct decide_ctx *cx, const struct out_git *git)
 {
-	struct move m = { .target = value_str_at(data, "target"),
-		.to = value_str_at(data, "target_head"),
-		.how = STR("ours") };
+	struct move m = { .target = git->target, .to = git->target_head, .how = STR("ours") };
 
 	m.from = seen_head(cx, m.target);
 	if (m.target.n && m.to.n && !str_eq(m.from, m.to))

@@ -5,8 +5,8 @@
  */
 #include "core/decide/emit.h"
 
-/* A step of ours left the target branch there (data "target_head"): nobody need ask who it was. */
-void target_left(struct decide_ctx *cx, const value *data);
+/* A step of ours left the target branch there: nobody need ask who it was. */
+void target_left(struct decide_ctx *cx, const struct out_git *git);
 /* The open entry about a move that is neither ours nor the user's; 0: there is none. */
 int64_t target_dispute(const struct decide_ctx *cx);
 /* What work that waits for the checkout is told while there is one. */

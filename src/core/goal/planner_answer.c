@@ -10,22 +10,22 @@
 #include "core/life/ladder.h"
 #include "core/plan/plan_make.h"
 
-static void emit_generated(struct decide_ctx *cx, const struct effect *fx, const value *data)
+static void emit_generated(struct decide_ctx *cx, const struct effect *fx, const struct out_plan *p)
 {
 	struct ev_plan_generated *e = emit_plan_generated(cx,
 			(struct subject){ .goal = fx->goal_id, .node = fx->node_id });
 
 	e->purpose = fx->purpose;
-	e->model_ref = value_str_at(data, "model_ref");
-	e->template_id = value_str_at(data, "template_id");
-	e->template_hash = value_str_at(data, "template_hash");
-	e->inputs = value_at(data, "inputs");
-	e->raw = value_str_at(data, "raw");
-	e->attempts = value_at(data, "attempts");
-	if (value_at(data, "tokens_in"))
-		MAYBE_SET(e, tokens_in, value_int_at(data, "tokens_in"));
-	if (value_at(data, "tokens_out"))
-		MAYBE_SET(e, tokens_out, value_int_at(data, "tokens_out"));
+	e->model_ref = p->model_ref;
+	e->template_id = p->template_id;
+	e->template_hash = p->template_hash;
+	e->inputs = p->inputs;
+	e->raw = p->raw;
+	e->attempts = p->attempts;
+	if (p->has_tokens_in)
+		MAYBE_SET(e, tokens_in, p->tokens_in);
+	if (p->has_tokens_out)
+		MAYBE_SET(e, tokens_out, p->tokens_out);
 }
 
 /* By the name with its provider, else by the model's own: "anthropic/NAME". */
@@ -39,12 +39,10 @@ static int64_t planner_cost(const struct decide_ctx *cx, str model, const struct
 			: cost;
 }
 
-static void planner_spent(struct decide_ctx *cx, const struct goal *g, const value *data)
+static void planner_spent(struct decide_ctx *cx, const struct goal *g, const struct out_plan *p)
 {
-	const struct usage u = { .input = value_int_at(data, "tokens_in"),
-		.output = value_int_at(data, "tokens_out") };
-	str model = value_str_at(data, "model_ref");
-	int64_t cost = planner_cost(cx, model, &u),
+	const struct usage u = { .input = p->tokens_in, .output = p->tokens_out };
+	int64_t cost = planner_cost(cx, p->model_ref, &u),
 		amounts[RESOURCE_COUNT] = { [RES_TOKENS] = u.input + u.output,
 			[RES_COST_MICROUSD] = MAX(cost, (int64_t)0) };
 	struct ev_goal_spent *e;
@@ -53,7 +51,7 @@ static void planner_spent(struct decide_ctx *cx, const struct goal *g, const val
 		return;
 	e = emit_spent(cx, about_goal(g), "plan", amounts);
 	e->agent = STR("planner");
-	e->model = model;
+	e->model = p->model_ref;
 	e->tokens_input = u.input;
 	e->tokens_output = u.output;
 	if (cost != COST_UNKNOWN)
@@ -146,10 +144,9 @@ static void created(struct decide_ctx *cx, const struct goal *g, const struct ou
 	if (g->plan_version)
 		return;
 	if (o->ok &&
-			plan_adopt(cx, g, value_at(o->data, "plan"),
+			plan_adopt(cx, g, o->plan->plan,
 					arena_printf(cx->arena, "planned by " STR_FMT,
-							STR_ARG(value_str_at(o->data,
-									"model_ref"))),
+							STR_ARG(o->plan->model_ref)),
 					"planner", &err) == 0)
 		return;
 	cx->out->n = before;
@@ -166,11 +163,10 @@ static void split(struct decide_ctx *cx, const struct goal *g, const struct effe
 	struct ov_err err = { 0 };
 
 	/* Made for a plan that is no longer the goal's, or for a node that goes on by itself now. */
-	if (!o->ok || !n || !n->episode_open ||
-			value_int_at(o->data, "plan_version") != g->plan_version)
+	if (!o->ok || !n || !n->episode_open || o->plan->plan_version != g->plan_version)
 		return;
 	/* That ends the stall, too: the node has parts now. */
-	if (plan_adopt(cx, g, value_at(o->data, "plan"),
+	if (plan_adopt(cx, g, o->plan->plan,
 			    arena_printf(cx->arena, STR_FMT " stalled: it is split",
 					    STR_ARG(n->id)),
 			    "replan", &err) < 0)
@@ -198,7 +194,7 @@ static void diagnosed(struct decide_ctx *cx, const struct effect *fx, const stru
 
 	if (!o->ok || !n || !n->episode_open)
 		return;
-	action = advised(cx, n, value_at(o->data, "actions"));
+	action = advised(cx, n, o->plan->actions);
 	if (!action)
 		return;
 	e = emit_episode_advised(cx, about_node(n));
@@ -212,9 +208,9 @@ void plan_ended(struct decide_ctx *cx, const struct effect *fx, const struct out
 
 	if (!g)
 		return;
-	if (value_str_at(o->data, "template_id").n)
-		emit_generated(cx, fx, o->data);
-	planner_spent(cx, g, o->data);
+	if (o->plan->template_id.n)
+		emit_generated(cx, fx, o->plan);
+	planner_spent(cx, g, o->plan);
 	if (g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED)
 		return;
 	if (str_is(fx->purpose, "create"))

@@ -29,11 +29,6 @@ bool planner_purpose_from(str name, enum planner_purpose *ret)
 	return false;
 }
 
-const char *planner_purpose_name(enum planner_purpose p)
-{
-	return purposes[p].name;
-}
-
 const char *planner_template_id(enum planner_purpose p)
 {
 	return purposes[p].template_id;
@@ -261,18 +256,15 @@ str planner_last_errors(const struct planner *p)
 	return list_of(p->arena, value_at(value_item(p->attempts, n - 1), "errors"));
 }
 
-value *planner_provenance(const struct planner *p)
+struct out_plan planner_provenance(const struct planner *p)
 {
-	struct arena *a = p->arena;
-	value *v = value_object(a);
-
-	value_put(a, v, "template_id", value_cstr(a, p->task.prompt.id));
-	value_put(a, v, "template_hash", value_str(a, sha256_hex(a, p->task.prompt.text)));
-	value_put(a, v, "inputs", p->inputs);
-	if (p->raw.n)
-		value_put(a, v, "raw", value_str(a, p->raw));
-	value_put(a, v, "attempts", p->attempts);
-	value_put(a, v, "tokens_in", value_int(a, p->tokens_in));
-	value_put(a, v, "tokens_out", value_int(a, p->tokens_out));
-	return v;
+	return (struct out_plan){ .template_id = str_from(p->task.prompt.id),
+		.template_hash = sha256_hex(p->arena, p->task.prompt.text),
+		.inputs = p->inputs,
+		.raw = p->raw,
+		.attempts = p->attempts,
+		.has_tokens_in = true,
+		.tokens_in = p->tokens_in,
+		.has_tokens_out = true,
+		.tokens_out = p->tokens_out };
 }

@@ -13,6 +13,7 @@
  * must live as long.
  */
 #include "base/ov.h"
+#include "core/outcome/outcome.h"
 #include "core/plan/plan.h"
 #include "core/text/template.h"
 #include "data/value/value.h"
@@ -33,7 +34,6 @@ enum {
 
 /* "create", "split", "diagnose"; false for others. */
 bool planner_purpose_from(str name, enum planner_purpose *ret);
-const char *planner_purpose_name(enum planner_purpose p);
 /* The id of the template that a purpose uses; of the repair prompt, for PLANNER_PURPOSES. */
 const char *planner_template_id(enum planner_purpose p);
 
@@ -78,8 +78,8 @@ int planner_init(struct planner *p, struct arena *a, const struct planner_task *
 /* What follows from an answer of the model, whatever its bytes are. */
 enum planner_step planner_answer(struct planner *p, str answer, int64_t tokens_in,
 		int64_t tokens_out);
-/* What is kept of it: template_id, template_hash, inputs, raw, attempts, tokens_in, tokens_out. */
-value *planner_provenance(const struct planner *p);
+/* What is kept of it, without model and plan; borrowed. */
+struct out_plan planner_provenance(const struct planner *p);
 /* The problems of the last attempt, one per line; empty when there were none. */
 str planner_last_errors(const struct planner *p);
 

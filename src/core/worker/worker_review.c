@@ -147,7 +147,7 @@ void worker_rebased(struct decide_ctx *cx, const struct worker *w, const struct 
 				STAGE_REVIEW,
 				STR("waits for your review: rebased onto the target branch"));
 
-		MAYBE_SET(e, base, value_str_at(o->data, "base"));
+		MAYBE_SET(e, base, o->git->base);
 	}
 	worker_to(cx, w, WORKER_NEEDS_REVIEW,
 			o->ok ? STR("rebased; it waits for a person")

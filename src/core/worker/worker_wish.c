@@ -202,7 +202,7 @@ static void wish_ended(struct decide_ctx *cx, const struct worker *w, const stru
 		const struct outcome *o)
 {
 	bool nuke = str_is(fx->purpose, "nuke");
-	str ref = value_str_at(o->data, "rescue_ref");
+	str ref = o->git->rescue_ref;
 	struct ev_worker_removed *e;
 
 	if (!o->ok) {
