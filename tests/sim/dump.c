@@ -87,7 +87,7 @@ static void dump_log(struct dump *d)
 
 /* ---- what the operations say of it ---- */
 
-static void dump_answer(struct dump *d, const char *name, op_read_fn *read, const value *params)
+static void dump_answer(struct dump *d, const char *name, enum op_id op, const value *params)
 {
 	const char *url = arena_printf(&d->arena, "sqlite:%s/store.db", disk_dir(d->s->disk)).p;
 	struct op_daemon self = { .dir = "/sim/.overseer",
@@ -104,7 +104,7 @@ static void dump_answer(struct dump *d, const char *name, op_read_fn *read, cons
 
 	put(d, v, "report", str_from(name));
 	value_put(&d->arena, v, "params", value_copy(&d->arena, params));
-	if (read(&cx, params, &doc, &err) == 0)
+	if (op_handler(&op_rows[op])(&cx, params, &doc, &err) == 0)
 		value_put(&d->arena, v, "doc", doc);
 	else
 		put(d, v, "error", str_from(err.msg));
@@ -119,8 +119,8 @@ static void dump_goal(struct dump *d, str id)
 	value *params = value_object(&a);
 
 	value_put(&a, params, "goal", value_str(&a, id));
-	dump_answer(d, "goal", op_report_goal, params);
-	dump_answer(d, "detectors", op_report_detectors, params);
+	dump_answer(d, "goal", OP_report_goal, params);
+	dump_answer(d, "detectors", OP_report_detectors, params);
 }
 
 static void dump_periods(struct dump *d)
@@ -131,7 +131,7 @@ static void dump_periods(struct dump *d)
 		value *params = value_object(&a);
 
 		value_put(&a, params, "since", value_time(&a, d->moments[m]));
-		dump_answer(d, "period", op_report_period, params);
+		dump_answer(d, "period", OP_report_period, params);
 	}
 }
 
@@ -194,7 +194,7 @@ void dump_reports(struct sim *s, FILE *f)
 		dump_log(&d);
 		for (size_t i = 0; i < state->goals.n; i++)
 			dump_goal(&d, state->goals.p[i]->id);
-		dump_answer(&d, "detectors", op_report_detectors, value_object(&d.arena));
+		dump_answer(&d, "detectors", OP_report_detectors, value_object(&d.arena));
 		dump_periods(&d);
 		dump_rescued(&d);
 		rescue_owners_free(d.owners);

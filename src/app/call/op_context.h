@@ -5,7 +5,7 @@
  */
 #include "base/ov.h"
 #include "core/config/config.h"
-#include "core/op/op.h"
+#include "core/op/params.h"
 #include "core/state/state.h"
 #include "store/store.h"
 
@@ -35,10 +35,9 @@ struct op_ctx {
 	ov_time now;
 };
 
-typedef int op_read_fn(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err);
-
-#define HANDLER_READ(sym) op_read_fn op_##sym;
-#define HANDLER_CHILD(sym) op_read_fn op_##sym;
+#define HANDLER_READ(sym) \
+	int op_##sym(struct op_ctx *cx, const struct pr_##sym *p, value **ret, struct ov_err *err);
+#define HANDLER_CHILD HANDLER_READ
 #define HANDLER_WRITE(sym)
 #define HANDLER_DAEMON(sym)
 #define HANDLER_NOTHING(sym)

@@ -24,23 +24,18 @@ void daemon_auto_start(struct daemon *d)
 		report(d, "auto.stop", "reason", "the daemon was started without --auto");
 }
 
-static void put_set(struct daemon *d, const char *key, const value *v)
+static void put_set(struct daemon *d, str set)
 {
 	size_t n = d->own.sets_n;
-	const char **sets;
+	const char **sets = arena_array(&d->arena, const char *, n + 1);
 
-	if (!v)
-		return;
-	sets = arena_array(&d->arena, const char *, n + 1);
 	memcpy(sets, d->own.sets, n * sizeof(*sets));
-	sets[n] = v->kind == V_STR
-			? arena_printf(&d->arena, "%s=" STR_FMT, key, STR_ARG(v->s)).p
-			: arena_printf(&d->arena, "%s=%lld", key, (long long)value_int_or(v, 0)).p;
+	sets[n] = set.p;
 	d->own.sets = sets;
 	d->own.sets_n = n + 1;
 }
 
-int daemon_auto_allow(struct daemon *d, const value *params, struct ov_err *err)
+int daemon_auto_allow(struct daemon *d, const struct pr_auto_start *p, struct ov_err *err)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -49,8 +44,14 @@ int daemon_auto_allow(struct daemon *d, const value *params, struct ov_err *err)
 	int r;
 
 	d->own.automatic = true;
-	put_set(d, "auto.task_pool_command", value_at(params, "task_pool_command"));
-	put_set(d, "auto.concurrency", value_at(params, "concurrency"));
+	if (p->has_task_pool_command)
+		put_set(d,
+				arena_printf(&d->arena, "auto.task_pool_command=" STR_FMT,
+						STR_ARG(p->task_pool_command)));
+	if (p->has_concurrency)
+		put_set(d,
+				arena_printf(&d->arena, "auto.concurrency=%lld",
+						(long long)p->concurrency));
 	r = daemon_load_config(&(struct config_source){ d->o->dir,
 					       arena_cstr(&a, d->config->policy.target_branch),
 					       d->o },

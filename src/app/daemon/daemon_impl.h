@@ -149,7 +149,7 @@ void daemon_auto_start(struct daemon *d);
  * A person wants it on: from now on this daemon is one that was started for it, with these options.
  * Refused, with nothing changed, when something is missing.
  */
-int daemon_auto_allow(struct daemon *d, const value *params, struct ov_err *err);
+int daemon_auto_allow(struct daemon *d, const struct pr_auto_start *p, struct ov_err *err);
 /* It is off: the daemon stops for this reason. */
 void daemon_auto_stop(struct daemon *d, const char *reason);
 

@@ -130,7 +130,8 @@ void server_run_changed(void *user, str run_id)
 static bool log_must_wait(const struct pending_read *p, const value *result)
 {
 	int64_t now = (int64_t)(loop_mono_us(p->d->loop) / 1000);
-	int64_t until = p->until ? p->until : now + value_int_at(p->call->params, "wait_ms");
+	const struct pr_run_log *asked = op_fill(p->call->arena, OP_run_log, p->call->params);
+	int64_t until = p->until ? p->until : now + asked->wait_ms;
 	struct log_wait *w;
 
 	if (until <= now || value_str_at(result, "text").n || value_bool_at(result, "ended"))
@@ -225,12 +226,11 @@ static bool follows(const struct daemon *d, const struct rpc_conn *conn)
 }
 
 /* What is staged is not part of the head: it comes when it is durable, as any other event. */
-static void call_events_follow(struct daemon *d, struct rpc_call *call)
+static void call_events_follow(struct daemon *d, struct rpc_call *call,
+		const struct pr_events_follow *p)
 {
 	uint64_t head = engine_head(d->engine);
-	uint64_t after = value_at(call->params, "after")
-			? (uint64_t)value_int_at(call->params, "after")
-			: head;
+	uint64_t after = p->has_after ? (uint64_t)p->after : head;
 	struct rpc_conn *conn = call->conn;
 	struct ov_err err = { 0 };
 	value *v = value_object(call->arena);
@@ -281,23 +281,24 @@ static void tick_ready(void *user, int r, const struct ov_err *err)
 		rpc_call_result(p->call, p->decisions);
 }
 
-static void call_tick_now(struct daemon *d, struct rpc_call *call)
+static void call_tick_now(struct daemon *d, struct rpc_call *call, const struct pr_tick_now *p)
 {
-	struct pending_tick *p = arena_new(call->arena, struct pending_tick);
+	struct pending_tick *tick = arena_new(call->arena, struct pending_tick);
 
-	if (d->safe.on && !value_bool_at(call->params, "dry_run")) {
+	if (d->safe.on && !p->dry_run) {
 		rpc_call_error(call, &d->refusal);
 		return;
 	}
-	p->call = call;
-	if (value_bool_at(call->params, "dry_run"))
-		p->decisions = engine_tick_dry(d->engine, call->arena);
+	tick->call = call;
+	if (p->dry_run)
+		tick->decisions = engine_tick_dry(d->engine, call->arena);
 	else
-		p->decisions = engine_tick_now(d->engine, call->arena);
-	engine_after_commit(d->engine, tick_ready, p);
+		tick->decisions = engine_tick_now(d->engine, call->arena);
+	engine_after_commit(d->engine, tick_ready, tick);
 }
 
-static void call_config_reload(struct daemon *d, struct rpc_call *call)
+static void call_config_reload(struct daemon *d, struct rpc_call *call,
+		const struct pr_config_reload *p _unused_)
 {
 	struct ov_err err = { 0 };
 	value *v = value_object(call->arena);
@@ -310,10 +311,10 @@ static void call_config_reload(struct daemon *d, struct rpc_call *call)
 	rpc_call_result(call, v);
 }
 
-static void call_daemon_stop(struct daemon *d, struct rpc_call *call)
+static void call_daemon_stop(struct daemon *d, struct rpc_call *call,
+		const struct pr_daemon_stop *p)
 {
-	bool all = value_bool_at(call->params, "stop_runs");
-	enum ending ending = all ? ENDING_STOP : ENDING_LEAVE;
+	enum ending ending = p->stop_runs ? ENDING_STOP : ENDING_LEAVE;
 	value *v = value_object(call->arena);
 
 	value_put(call->arena, v, "stopping", value_bool(call->arena, true));
@@ -326,7 +327,7 @@ static void call_daemon_stop(struct daemon *d, struct rpc_call *call)
 	if (!d->stop_reason)
 		health_say(&d->health, HEALTH_REQUESTED, "by " STR_FMT, STR_ARG(caller(d, call)));
 	rpc_call_result(call, v);
-	daemon_end(d, all ? "asked to, with its agents" : "asked to", ending);
+	daemon_end(d, p->stop_runs ? "asked to, with its agents" : "asked to", ending);
 }
 
 /* What is known after the change is the answer. */
@@ -351,12 +352,12 @@ static void switch_auto(struct daemon *d, struct rpc_call *call, const char *com
 	engine_submit(d->engine, str_from(command), params, caller(d, call), auto_switched, p);
 }
 
-static void call_auto_start(struct daemon *d, struct rpc_call *call)
+static void call_auto_start(struct daemon *d, struct rpc_call *call, const struct pr_auto_start *p)
 {
 	value *params = value_object(call->arena);
 	struct ov_err err = { 0 };
 
-	if (d->safe.on || daemon_auto_allow(d, call->params, &err) < 0) {
+	if (d->safe.on || daemon_auto_allow(d, p, &err) < 0) {
 		rpc_call_error(call, d->safe.on ? &d->refusal : &err);
 		return;
 	}
@@ -364,25 +365,32 @@ static void call_auto_start(struct daemon *d, struct rpc_call *call)
 	switch_auto(d, call, "auto.start", params);
 }
 
-static void call_auto_stop(struct daemon *d, struct rpc_call *call)
+static void call_auto_stop(struct daemon *d, struct rpc_call *call, const struct pr_auto_stop *p)
 {
 	value *params = value_object(call->arena);
-	str reason = value_str_at(call->params, "reason");
 
 	if (d->safe.on) {
 		rpc_call_error(call, &d->refusal);
 		return;
 	}
 	value_put(call->arena, params, "reason",
-			value_str(call->arena, reason.n ? reason : STR("switched off")));
+			value_str(call->arena, p->reason.n ? p->reason : STR("switched off")));
 	switch_auto(d, call, "auto.stop", params);
 }
 
 #define HANDLER_READ(sym)
 #define HANDLER_CHILD(sym)
 #undef HANDLER_DAEMON
-#define HANDLER_DAEMON(sym) [OP_##sym] = call_##sym,
+#define HANDLER_DAEMON(sym)                                                        \
+	static void run_##sym(struct daemon *d, struct rpc_call *call)             \
+	{                                                                          \
+		call_##sym(d, call, op_fill(call->arena, OP_##sym, call->params)); \
+	}
 #define OP(sym, needs, ...) HANDLER_##needs(sym)
+#include "core/op/rows.def"
+
+#undef HANDLER_DAEMON
+#define HANDLER_DAEMON(sym) [OP_##sym] = run_##sym,
 static void (*const daemon_calls[OP_COUNT])(struct daemon *d, struct rpc_call *call) = {
 #include "core/op/rows.def"
 };

@@ -309,7 +309,7 @@ static int examine(struct doctor *d, bool repair, value *out, struct ov_err *err
 	return 0;
 }
 
-int op_doctor_run(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_doctor_run(struct op_ctx *cx, const struct pr_doctor_run *p, value **ret, struct ov_err *err)
 {
 	struct doctor d = { .cx = cx,
 		.a = cx->arena,
@@ -321,7 +321,7 @@ int op_doctor_run(struct op_ctx *cx, const value *params, value **ret, struct ov
 	map_init(&d.known_runs, rand_u64());
 	open_store(&d);
 	value_put(cx->arena, out, "backup", value_null(cx->arena));
-	if (value_bool_at(params, "rebuild")) {
+	if (p->rebuild) {
 		r = doctor_rebuild(&d, &rebuilt, err);
 		if (r == 0) {
 			safe_store_done(&d.s);
@@ -330,7 +330,7 @@ int op_doctor_run(struct op_ctx *cx, const value *params, value **ret, struct ov
 	}
 	value_put(cx->arena, out, "rebuilt", rebuilt);
 	if (r == 0)
-		r = examine(&d, value_bool_at(params, "fix"), out, err);
+		r = examine(&d, p->fix, out, err);
 	safe_store_done(&d.s);
 	map_done(&d.known_runs);
 	buf_done(&d.text);

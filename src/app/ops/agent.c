@@ -91,11 +91,11 @@ static value *agent_value(struct op_ctx *cx, const struct config_agent *agent)
 	return v;
 }
 
-int op_agent_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_agent_list(struct op_ctx *cx, const struct pr_agent_list *p, value **ret, struct ov_err *err)
 {
 	value *list = value_array(cx->arena);
 
-	(void)params, (void)err;
+	(void)p, (void)err;
 	for (size_t i = 0; i < cx->config->agents_n; i++)
 		value_push(cx->arena, list, agent_value(cx, &cx->config->agents[i]));
 	*ret = value_object(cx->arena);
@@ -103,9 +103,9 @@ int op_agent_list(struct op_ctx *cx, const value *params, value **ret, struct ov
 	return 0;
 }
 
-int op_agent_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_agent_show(struct op_ctx *cx, const struct pr_agent_show *p, value **ret, struct ov_err *err)
 {
-	str name = value_str_at(params, "agent");
+	str name = p->agent;
 	const struct config_agent *agent = config_agent(cx->config, name);
 
 	if (!agent) {

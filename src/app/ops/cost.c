@@ -7,9 +7,8 @@
 #include "core/state/usage.h"
 #include "core/view/view.h"
 
-static int by_param(const value *params, enum usage_by *ret, struct ov_err *err)
+static int by_param(str s, enum usage_by *ret, struct ov_err *err)
 {
-	str s = value_str_at(params, "by");
 	int by = s.n ? status_parse(&usage_bys, s) : (int)USAGE_GOAL;
 
 	if (by < 0)
@@ -20,21 +19,21 @@ static int by_param(const value *params, enum usage_by *ret, struct ov_err *err)
 	return 0;
 }
 
-static int query_read(struct op_ctx *cx, const value *params, struct usage_query *q,
+static int query_read(struct op_ctx *cx, const struct pr_cost_get *p, struct usage_query *q,
 		struct ov_err *err)
 {
 	ov_time since = 0;
 	struct goal *g = NULL;
-	int r = by_param(params, &q->by, err);
+	int r = by_param(p->by, &q->by, err);
 
-	if (r == 0 && value_str_at(params, "goal").n)
-		r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
-	if (r == 0 && value_at(params, "since"))
-		r = op_moment(cx, "since", value_str_at(params, "since"), &since, err);
+	if (r == 0 && p->goal.n)
+		r = state_find_goal(cx->state, p->goal, &g, err);
+	if (r == 0 && p->has_since)
+		r = op_moment(cx, "since", p->since, &since, err);
 	if (r < 0)
 		return r;
 	q->goal = g;
-	if (value_at(params, "since"))
+	if (p->has_since)
 		q->since_day = usage_day(since + q->utc_offset);
 	if (q->since_day && q->by == USAGE_NODE) {
 		ov_fail(err, OV_EINVALID, "of nodes only the sums are kept, not the days");
@@ -44,12 +43,12 @@ static int query_read(struct op_ctx *cx, const value *params, struct usage_query
 	return 0;
 }
 
-int op_cost_get(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_cost_get(struct op_ctx *cx, const struct pr_cost_get *p, value **ret, struct ov_err *err)
 {
 	struct usage_query q = { .observations = cx->observations,
 		.now = cx->now,
 		.utc_offset = cx->config->policy.utc_offset };
-	int r = query_read(cx, params, &q, err);
+	int r = query_read(cx, p, &q, err);
 
 	if (r < 0)
 		return r;

@@ -61,10 +61,11 @@ static int no_channel(struct op_ctx *cx, str name, struct ov_err *err)
 	return ov_next(err, "overseer config show --effective");
 }
 
-int op_escalation_test(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_escalation_test(struct op_ctx *cx, const struct pr_escalation_test *p, value **ret,
+		struct ov_err *err)
 {
 	struct arena *a = cx->arena;
-	str name = value_str_at(params, "channel"), level = value_str_at(params, "level");
+	str name = p->channel, level = p->level;
 	const struct config_channel *ch = config_channel(cx->config, name);
 	int urgency = status_parse(&urgencies, level.n ? level : STR("info"));
 	struct trial t = { .a = a, .answer = value_object(a), .err = err };

@@ -258,9 +258,10 @@ static int explain_find(struct op_ctx *cx, str goal, str id, value **ret, struct
 	return explain_node_facts(cx, n, &(struct fact_filter){ 0 }, *ret, err);
 }
 
-int op_explain_get(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_explain_get(struct op_ctx *cx, const struct pr_explain_get *p, value **ret,
+		struct ov_err *err)
 {
-	str id = value_str_at(params, "id"), goal = value_str_at(params, "goal");
+	str id = p->id, goal = p->goal;
 	struct ov_err why = { 0 };
 	int r;
 
@@ -290,16 +291,16 @@ static int no_handoff(const char *noun, str id, struct ov_err *err)
 	return OV_ENOTFOUND;
 }
 
-int op_handoff_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_handoff_show(struct op_ctx *cx, const struct pr_handoff_show *p, value **ret,
+		struct ov_err *err)
 {
-	str id = value_str_at(params, "id"), handover = STR("");
+	str id = p->id, handover = STR("");
 	const struct crystallization *c;
 	struct node *n = NULL;
 	struct goal *g = NULL;
 	bool of_goal = str_starts(id, STR("goal_")) && str_find_byte(id, '/') == id.n;
 	int r = of_goal ? state_find_goal(cx->state, id, &g, err)
-			: state_find_node_to_read(cx->state, value_str_at(params, "goal"), id, &n,
-					  err);
+			: state_find_node_to_read(cx->state, p->goal, id, &n, err);
 
 	if (r < 0)
 		return r;

@@ -159,17 +159,19 @@ int explain_put_timeline(struct op_ctx *cx, const struct explain *x, const struc
 	return r;
 }
 
-int op_config_timeline(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_config_timeline(struct op_ctx *cx, const struct pr_config_timeline *p, value **ret,
+		struct ov_err *err)
 {
-	const struct policy *p = &cx->config->policy;
-	str name = value_str_at(params, "agent");
-	const struct policy_agent *agent = name.n ? policy_agent(p, name) : NULL;
+	const struct policy *policy = &cx->config->policy;
+	str name = p->agent;
+	const struct policy_agent *agent = name.n ? policy_agent(policy, name) : NULL;
 
 	if (name.n && !agent) {
-		ov_fail(err, OV_ENOTFOUND, STR_FMT, STR_ARG(policy_no_agent(cx->arena, p, name)));
+		ov_fail(err, OV_ENOTFOUND, STR_FMT,
+				STR_ARG(policy_no_agent(cx->arena, policy, name)));
 		ov_next(err, "overseer agent list");
 		return OV_ENOTFOUND;
 	}
-	*ret = timeline_config_view(cx->arena, &(struct world){ cx->state, p }, agent);
+	*ret = timeline_config_view(cx->arena, &(struct world){ cx->state, policy }, agent);
 	return 0;
 }

@@ -14,11 +14,11 @@ static bool has_tag(const struct goal *g, str tag)
 	return tag.n == 0;
 }
 
-int op_goal_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_goal_list(struct op_ctx *cx, const struct pr_goal_list *p, value **ret, struct ov_err *err)
 {
 	value *v = value_object(cx->arena), *list = value_array(cx->arena);
-	str tag = value_str_at(params, "tag");
-	int status, r = status_param(&goal_statuses, params, &status, err);
+	str tag = p->tag;
+	int status, r = status_param(&goal_statuses, p->status, &status, err);
 	int64_t put_away = 0;
 
 	if (r < 0)
@@ -56,10 +56,10 @@ static value *origin_view(struct op_ctx *cx, const struct goal *g)
 	return v;
 }
 
-int op_goal_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_goal_show(struct op_ctx *cx, const struct pr_goal_show *p, value **ret, struct ov_err *err)
 {
 	struct goal *g;
-	int r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
+	int r = state_find_goal(cx->state, p->goal, &g, err);
 
 	if (r < 0)
 		return r;

@@ -55,12 +55,12 @@ static int state_at(struct store *s, ov_time at, struct state **ret, struct ov_e
 	return r == 0 ? fold_store(s, rand_u64(), seq, ret, &snapshot, err) : r;
 }
 
-static int goal_then(struct op_ctx *cx, const struct state *s, const value *params, ov_time at,
-		value **ret, struct ov_err *err)
+static int goal_then(struct op_ctx *cx, const struct state *s, str goal, ov_time at, value **ret,
+		struct ov_err *err)
 {
 	struct goal *g;
 	value *v;
-	int r = state_find_goal(s, value_str_at(params, "goal"), &g, err);
+	int r = state_find_goal(s, goal, &g, err);
 
 	if (r < 0)
 		return ov_wrap(err, r, "as of " STR_FMT, STR_ARG(time_format(cx->arena, at)));
@@ -74,19 +74,20 @@ static int goal_then(struct op_ctx *cx, const struct state *s, const value *para
 	return 0;
 }
 
-int op_goal_history(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_goal_history(struct op_ctx *cx, const struct pr_goal_history *p, value **ret,
+		struct ov_err *err)
 {
 	struct store *store = NULL;
 	struct state *s = NULL;
 	ov_time at;
-	int r = op_moment(cx, "at", value_str_at(params, "at"), &at, err);
+	int r = op_moment(cx, "at", p->at, &at, err);
 
 	if (r == 0)
 		r = store_open(str_from(cx->daemon->store_url), STORE_READ_ONLY, &store, err);
 	if (r == 0)
 		r = state_at(store, at, &s, err);
 	if (r == 0)
-		r = goal_then(cx, s, params, at, ret, err);
+		r = goal_then(cx, s, p->goal, at, ret, err);
 	state_free(s);
 	store_close(store);
 	return r;

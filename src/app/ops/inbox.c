@@ -49,15 +49,15 @@ static void offer_check(struct op_ctx *cx, const struct escalation *x, value *v)
 	value_put(cx->arena, v, "commands", commands);
 }
 
-int op_inbox_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_inbox_list(struct op_ctx *cx, const struct pr_inbox_list *p, value **ret, struct ov_err *err)
 {
 	value *list, *found, *watch = NULL;
 	struct goal *g = NULL;
 	str goal;
 	int r = 0;
 
-	if (value_str_at(params, "goal").n)
-		r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
+	if (p->goal.n)
+		r = state_find_goal(cx->state, p->goal, &g, err);
 	if (r < 0)
 		return r;
 	goal = g ? g->id : STR("");
@@ -68,8 +68,7 @@ int op_inbox_list(struct op_ctx *cx, const value *params, value **ret, struct ov
 		watch = watchdog_need(cx->arena, cx->daemon->dir, cx->now);
 	if (watch)
 		value_push(cx->arena, list, watch);
-	found = view_inbox(cx->arena, cx->state, goal, cx->now,
-			value_bool_at(params, "all") ? INBOX_ALL : INBOX_DUE);
+	found = view_inbox(cx->arena, cx->state, goal, cx->now, p->all ? INBOX_ALL : INBOX_DUE);
 	for (size_t i = 0; i < value_count(found); i++) {
 		value *v = (value *)value_item(found, i);
 
@@ -86,18 +85,18 @@ int op_inbox_list(struct op_ctx *cx, const value *params, value **ret, struct ov
 /* What led to the question: the newest facts about what it is about, and how that stands now. */
 static int put_evidence(struct op_ctx *cx, const struct escalation *x, value *v, struct ov_err *err)
 {
-	value *about = value_object(cx->arena), *facts = value_array(cx->arena), *told = NULL;
+	value *facts = value_array(cx->arena), *told = NULL;
+	struct pr_explain_get about = { 0 };
 	const value *all;
 	size_t n, major = 0;
 	int r;
 
 	if (!x->goal_id.n)
 		return 0;
-	value_put(cx->arena, about, "id",
-			x->node_id.n ? value_strf(cx->arena, STR_FMT "/" STR_FMT,
-						       STR_ARG(x->goal_id), STR_ARG(x->node_id))
-				     : value_str(cx->arena, x->goal_id));
-	r = op_explain_get(cx, about, &told, err);
+	about.id = x->node_id.n ? arena_printf(cx->arena, STR_FMT "/" STR_FMT, STR_ARG(x->goal_id),
+						  STR_ARG(x->node_id))
+				: x->goal_id;
+	r = op_explain_get(cx, &about, &told, err);
 	if (r < 0)
 		return r;
 	all = value_at(told, "facts");
@@ -136,9 +135,9 @@ static void put_check_now(struct op_ctx *cx, const struct escalation *x, value *
 						"merged"));
 }
 
-int op_inbox_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_inbox_show(struct op_ctx *cx, const struct pr_inbox_show *p, value **ret, struct ov_err *err)
 {
-	int64_t number = value_int_at(params, "number");
+	int64_t number = p->number;
 	const struct escalation *x = state_escalation(cx->state, number);
 	struct world w = { cx->state, &cx->config->policy };
 	value *v;
@@ -159,9 +158,9 @@ int op_inbox_show(struct op_ctx *cx, const value *params, value **ret, struct ov
 	return r;
 }
 
-int op_queue_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_queue_list(struct op_ctx *cx, const struct pr_queue_list *p, value **ret, struct ov_err *err)
 {
-	(void)params, (void)err;
+	(void)p, (void)err;
 	*ret = view_queue(cx->arena, cx->state, &cx->config->policy, op_no_capacity(cx), cx->now);
 	return 0;
 }

@@ -61,25 +61,24 @@ static int check_type(str type, struct ov_err *err)
 			near ? "\"?)" : "");
 }
 
-static int read_filter(struct op_ctx *cx, const value *params, struct event_filter *ret,
+static int read_filter(struct op_ctx *cx, const struct pr_events_list *p, struct event_filter *ret,
 		struct ov_err *err)
 {
 	struct node *n;
 	struct goal *g;
 	int r = 0;
 
-	*ret = (struct event_filter){ .type = value_str_at(params, "type") };
+	*ret = (struct event_filter){ .type = p->type };
 	if (ret->type.n)
 		r = check_type(ret->type, err);
 	if (r < 0)
 		return r;
-	if (value_str_at(params, "node").n) {
-		r = state_find_node_to_read(cx->state, value_str_at(params, "goal"),
-				value_str_at(params, "node"), &n, err);
+	if (p->node.n) {
+		r = state_find_node_to_read(cx->state, p->goal, p->node, &n, err);
 		if (r == 0)
 			*ret = (struct event_filter){ n->goal->id, n->id, ret->type };
-	} else if (value_str_at(params, "goal").n) {
-		r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
+	} else if (p->goal.n) {
+		r = state_find_goal(cx->state, p->goal, &g, err);
 		if (r == 0)
 			ret->goal = g->id;
 	}
@@ -87,7 +86,7 @@ static int read_filter(struct op_ctx *cx, const value *params, struct event_filt
 }
 
 /* Without `after` and `since` the newest come: one begins so far from the end, without a filter. */
-static int begin_at(struct op_ctx *cx, const value *params, const struct event_filter *f,
+static int begin_at(struct op_ctx *cx, const struct pr_events_list *p, const struct event_filter *f,
 		size_t limit, uint64_t *ret, struct ov_err *err)
 {
 	bool filtered = f->goal.n || f->node.n || f->type.n;
@@ -96,31 +95,29 @@ static int begin_at(struct op_ctx *cx, const value *params, const struct event_f
 	int r;
 
 	*ret = cx->state->seq > back ? cx->state->seq - back : 0;
-	if (value_at(params, "since")) {
-		r = op_moment(cx, "since", value_str_at(params, "since"), &since, err);
+	if (p->has_since) {
+		r = op_moment(cx, "since", p->since, &since, err);
 		if (r == 0)
 			r = op_seq_at(cx->store, cx->state->seq, since - 1, ret, err);
 		if (r < 0)
 			return r;
 	}
-	if (value_at(params, "after"))
-		*ret = MAX((uint64_t)value_int_at(params, "after"),
-				value_at(params, "since") ? *ret : 0);
+	if (p->has_after)
+		*ret = MAX((uint64_t)p->after, p->has_since ? *ret : 0);
 	return 0;
 }
 
-int op_events_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_events_list(struct op_ctx *cx, const struct pr_events_list *p, value **ret,
+		struct ov_err *err)
 {
-	size_t limit = value_at(params, "limit") ? (size_t)value_int_at(params, "limit")
-						 : EVENTS_DEFAULT,
-	       n = 1;
+	size_t limit = p->has_limit ? (size_t)p->limit : EVENTS_DEFAULT, n = 1;
 	value *v = value_object(cx->arena), *list = value_array(cx->arena);
 	struct event_filter f;
 	uint64_t after;
-	int r = read_filter(cx, params, &f, err);
+	int r = read_filter(cx, p, &f, err);
 
 	if (r == 0)
-		r = begin_at(cx, params, &f, limit, &after, err);
+		r = begin_at(cx, p, &f, limit, &after, err);
 	if (r < 0)
 		return r;
 	for (size_t scanned = 0; n > 0 && value_count(list) < limit && scanned < EVENTS_SCAN;
@@ -166,11 +163,10 @@ static str whole_chars(str s)
 	return s;
 }
 
-int op_run_log(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_run_log(struct op_ctx *cx, const struct pr_run_log *p, value **ret, struct ov_err *err)
 {
-	size_t max = value_at(params, "max_bytes") ? (size_t)value_int_at(params, "max_bytes")
-						   : LOG_DEFAULT;
-	int64_t asked = value_int_at(params, "offset");
+	size_t max = p->has_max_bytes ? (size_t)p->max_bytes : LOG_DEFAULT;
+	int64_t asked = p->offset;
 	uint64_t offset = (uint64_t)MAX(asked, (int64_t)0);
 	struct arena *a = cx->arena;
 	bool more = false;
@@ -183,13 +179,12 @@ int op_run_log(struct op_ctx *cx, const value *params, value **ret, struct ov_er
 	bool terminal;
 	ssize_t n = 0;
 	str text, shown;
-	int r = state_find_run(cx->state, value_str_at(params, "run"), &x, err);
+	int r = state_find_run(cx->state, p->run, &x, err);
 
 	if (r < 0)
 		return r;
 	dir = executor_run_dir(a, cx->daemon->dir, x->id);
-	fd = file_open(path_join(a, dir, value_bool_at(params, "errors") ? "errors" : "output"),
-			O_RDONLY, 0);
+	fd = file_open(path_join(a, dir, p->errors ? "errors" : "output"), O_RDONLY, 0);
 	if (fd < 0 && errno != ENOENT)
 		return ov_fail_errno(err, errno, "reading the output of " STR_FMT, STR_ARG(x->id));
 	bytes = arena_alloc(a, max + 1);

@@ -2,9 +2,19 @@
 
 #include "core/event/event.h"
 
-#define HANDLER_READ(sym) [OP_##sym] = op_##sym,
-#define HANDLER_CHILD(sym) [OP_##sym] = op_##sym,
+/* Each is given the struct of its row. */
+#define HANDLER_READ(sym)                                                            \
+	static int read_##sym(struct op_ctx *cx, const value *params, value **ret,   \
+			struct ov_err *err)                                          \
+	{                                                                            \
+		return op_##sym(cx, op_fill(cx->arena, OP_##sym, params), ret, err); \
+	}
+#define HANDLER_CHILD HANDLER_READ
 #define OP(sym, needs, ...) HANDLER_##needs(sym)
+#include "core/op/rows.def"
+
+#undef HANDLER_READ
+#define HANDLER_READ(sym) [OP_##sym] = read_##sym,
 static op_read_fn *const handlers[OP_COUNT] = {
 #include "core/op/rows.def"
 };

@@ -11,12 +11,13 @@
 #include "core/op/op.h"
 #include "core/policy/caller.h"
 
+typedef int op_read_fn(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err);
 /* What answers a reading operation, or one that is a process of its own: op_SYMBOL; NULL for others. */
 op_read_fn *op_handler(const struct op *op);
 /* Why nothing new may be started on this machine now; empty: it may. */
 str op_no_capacity(struct op_ctx *cx);
-/* The status named by the parameter: -1 when there is none, an error when there is no such. */
-int status_param(const struct status_table *t, const value *params, int *ret, struct ov_err *err);
+/* The status of that name: -1 when it is empty, an error when there is no such. */
+int status_param(const struct status_table *t, str s, int *ret, struct ov_err *err);
 /* A moment as people write it: RFC 3339, or how long ago ("2h"). */
 int op_moment(struct op_ctx *cx, const char *what, str text, ov_time *ret, struct ov_err *err);
 /* The last event at or before a moment; 0 when there is none. */

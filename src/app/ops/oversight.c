@@ -5,12 +5,12 @@
 #include "base/str.h"
 #include "core/view/view.h"
 
-int op_iteration_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_iteration_list(struct op_ctx *cx, const struct pr_iteration_list *p, value **ret,
+		struct ov_err *err)
 {
 	struct arena *a = cx->arena;
 	struct node *n;
-	int r = state_find_node_to_read(cx->state, value_str_at(params, "goal"),
-			value_str_at(params, "node"), &n, err);
+	int r = state_find_node_to_read(cx->state, p->goal, p->node, &n, err);
 
 	if (r < 0)
 		return r;
@@ -23,16 +23,16 @@ int op_iteration_list(struct op_ctx *cx, const value *params, value **ret, struc
 	return 0;
 }
 
-int op_detection_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_detection_list(struct op_ctx *cx, const struct pr_detection_list *p, value **ret,
+		struct ov_err *err)
 {
 	struct arena *a = cx->arena;
 	struct goal *g;
 	struct node *n = NULL;
-	int r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
+	int r = state_find_goal(cx->state, p->goal, &g, err);
 
-	if (r == 0 && value_str_at(params, "node").n)
-		r = state_find_node_to_read(cx->state, g->id, value_str_at(params, "node"), &n,
-				err);
+	if (r == 0 && p->node.n)
+		r = state_find_node_to_read(cx->state, g->id, p->node, &n, err);
 	if (r < 0)
 		return r;
 	*ret = value_object(a);

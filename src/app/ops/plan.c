@@ -9,10 +9,9 @@
 #include "core/plan/plan_replan.h"
 #include "core/view/view.h"
 
-static int find_planned(struct op_ctx *cx, const value *params, struct goal **ret,
-		struct ov_err *err)
+static int find_planned(struct op_ctx *cx, str goal, struct goal **ret, struct ov_err *err)
 {
-	int r = state_find_goal(cx->state, value_str_at(params, "goal"), ret, err);
+	int r = state_find_goal(cx->state, goal, ret, err);
 
 	if (r < 0 || (*ret)->plan_version)
 		return r;
@@ -34,17 +33,17 @@ static int64_t unchecked(const struct op_ctx *cx, const struct goal *g)
 	return p->unchecked == UNCHECKED_REVIEW && p->review != REVIEW_ALWAYS ? n : 0;
 }
 
-int op_plan_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_plan_show(struct op_ctx *cx, const struct pr_plan_show *p, value **ret, struct ov_err *err)
 {
 	struct goal *g;
 	value *doc;
-	int r = find_planned(cx, params, &g, err);
+	int r = find_planned(cx, p->goal, &g, err);
 
 	if (r < 0)
 		return r;
 	*ret = view_plan(cx->arena, cx->state, g);
 	value_put(cx->arena, *ret, "unchecked_waits", value_int(cx->arena, unchecked(cx, g)));
-	if (!value_bool_at(params, "document"))
+	if (!p->document)
 		return 0;
 	/* Meant to be edited and applied: it says what it would become, so a stale one is found out. */
 	doc = plan_document(cx->arena, g);
@@ -87,12 +86,13 @@ static value *version_view(struct arena *a, const struct event *e)
 	return v;
 }
 
-int op_plan_history(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_plan_history(struct op_ctx *cx, const struct pr_plan_history *p, value **ret,
+		struct ov_err *err)
 {
 	struct arena *a = cx->arena;
 	value *v = value_object(a), *list = value_array(a);
 	struct goal *g;
-	int r = find_planned(cx, params, &g, err);
+	int r = find_planned(cx, p->goal, &g, err);
 
 	for (size_t i = 0; r == 0 && i < g->plan_seqs.n; i++) {
 		struct event e;
@@ -134,19 +134,18 @@ static int read_version(struct op_ctx *cx, const struct goal *g, int64_t version
 	return r;
 }
 
-int op_plan_diff(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_plan_diff(struct op_ctx *cx, const struct pr_plan_diff *p, value **ret, struct ov_err *err)
 {
-	const value *from = value_at(params, "from"), *to = value_at(params, "to");
 	const value *before, *after;
 	struct plan_diff d;
 	int64_t v1, v2;
 	struct goal *g;
-	int r = find_planned(cx, params, &g, err);
+	int r = find_planned(cx, p->goal, &g, err);
 
 	if (r < 0)
 		return r;
-	v2 = to ? value_int_or(to, 0) : g->plan_version;
-	v1 = from ? value_int_or(from, 0) : MAX(v2 - 1, (int64_t)0);
+	v2 = p->has_to ? p->to : g->plan_version;
+	v1 = p->has_from ? p->from : MAX(v2 - 1, (int64_t)0);
 	r = read_version(cx, g, v1, &before, err);
 	if (r == 0)
 		r = read_version(cx, g, v2, &after, err);
@@ -161,15 +160,15 @@ int op_plan_diff(struct op_ctx *cx, const value *params, value **ret, struct ov_
 }
 
 /* As plan.apply would judge it, and what that would change; nothing is changed. */
-int op_plan_check(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_plan_check(struct op_ctx *cx, const struct pr_plan_check *p, value **ret, struct ov_err *err)
 {
-	const value *doc = value_at(params, "plan"), *own = value_at(doc, "planVersion");
+	const value *doc = p->plan, *own = value_at(doc, "planVersion");
 	struct plan_rules rules = PLAN_RULES_WRITTEN;
 	struct arena *a = cx->arena;
 	struct plan_report report;
 	struct plan_diff d;
 	struct goal *g;
-	int r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
+	int r = state_find_goal(cx->state, p->goal, &g, err);
 
 	if (r < 0)
 		return r;

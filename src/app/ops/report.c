@@ -228,39 +228,42 @@ static int period_report(struct op_ctx *cx, struct reading *l, ov_time since, va
 	return r;
 }
 
-int op_report_goal(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_report_goal(struct op_ctx *cx, const struct pr_report_goal *p, value **ret,
+		struct ov_err *err)
 {
 	struct reading l = { 0 };
 	struct goal *g;
 	int r = open_log(cx, &l, err);
 
 	if (r == 0)
-		r = state_find_goal(l.state, value_str_at(params, "goal"), &g, err);
+		r = state_find_goal(l.state, p->goal, &g, err);
 	if (r == 0)
 		r = goal_report(cx, &l, g, ret, err);
 	close_log(&l);
 	return r;
 }
 
-int op_report_detectors(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_report_detectors(struct op_ctx *cx, const struct pr_report_detectors *p, value **ret,
+		struct ov_err *err)
 {
 	struct reading l = { 0 };
 	struct goal *g = NULL;
 	int r = open_log(cx, &l, err);
 
-	if (r == 0 && value_str_at(params, "goal").n)
-		r = state_find_goal(l.state, value_str_at(params, "goal"), &g, err);
+	if (r == 0 && p->goal.n)
+		r = state_find_goal(l.state, p->goal, &g, err);
 	if (r == 0)
 		r = detectors_report(cx, &l, g, ret, err);
 	close_log(&l);
 	return r;
 }
 
-int op_report_period(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_report_period(struct op_ctx *cx, const struct pr_report_period *p, value **ret,
+		struct ov_err *err)
 {
 	struct reading l = { 0 };
 	ov_time since;
-	int r = op_moment(cx, "since", value_str_at(params, "since"), &since, err);
+	int r = op_moment(cx, "since", p->since, &since, err);
 
 	if (r == 0)
 		r = open_log(cx, &l, err);

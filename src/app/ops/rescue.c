@@ -83,10 +83,11 @@ static void put_what(struct op_ctx *cx, value *v, const struct rescue *x, str ba
 	value_put(a, v, "files", value_int(a, files));
 }
 
-int op_rescue_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_rescue_list(struct op_ctx *cx, const struct pr_rescue_list *p, value **ret,
+		struct ov_err *err)
 {
-	int64_t limit = value_int_or(value_at(params, "limit"), LISTED);
-	str worker = value_str_at(params, "worker"), node = value_str_at(params, "node");
+	int64_t limit = p->has_limit ? p->limit : LISTED;
+	str worker = p->worker, node = p->node;
 	struct rescues all;
 	value *v = value_object(cx->arena), *list = value_array(cx->arena), *row;
 	int64_t matching = 0;
@@ -117,13 +118,12 @@ int op_rescue_list(struct op_ctx *cx, const value *params, value **ret, struct o
 	return 0;
 }
 
-static int find_one(struct op_ctx *cx, const value *params, const struct rescue **ret,
-		struct ov_err *err)
+static int find_one(struct op_ctx *cx, str id, const struct rescue **ret, struct ov_err *err)
 {
 	struct rescues all;
 	int r = rescues_read(cx, &all, err);
 
-	return r < 0 ? r : rescues_find(&all, value_str_at(params, "id"), ret, err);
+	return r < 0 ? r : rescues_find(&all, id, ret, err);
 }
 
 /* The commits that nobody else keeps, newest first. */
@@ -145,7 +145,8 @@ static int put_commits(struct op_ctx *cx, value *v, const char *range, struct ov
 	return 0;
 }
 
-int op_rescue_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_rescue_show(struct op_ctx *cx, const struct pr_rescue_show *p, value **ret,
+		struct ov_err *err)
 {
 	const struct rescue *x;
 	struct git_answer got;
@@ -153,7 +154,7 @@ int op_rescue_show(struct op_ctx *cx, const value *params, value **ret, struct o
 			*patch[] = { "diff", "--no-ext-diff", "--no-textconv", NULL, "--", NULL };
 	str base, out;
 	value *v;
-	int r = find_one(cx, params, &x, err);
+	int r = find_one(cx, p->id, &x, err);
 
 	if (r < 0)
 		return r;
@@ -192,14 +193,15 @@ static str default_branch(struct op_ctx *cx, const struct rescue *x)
 			x->worker.n ? "-" : "", low);
 }
 
-int op_rescue_restore(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_rescue_restore(struct op_ctx *cx, const struct pr_rescue_restore *p, value **ret,
+		struct ov_err *err)
 {
-	str branch = value_str_at(params, "branch"), out, old = STR("");
+	str branch = p->branch, out, old = STR("");
 	const struct rescue *x;
 	struct ov_err said = { 0 };
 	const char *ref, *commit;
 	value *v = value_object(cx->arena);
-	int r = find_one(cx, params, &x, err);
+	int r = find_one(cx, p->id, &x, err);
 
 	if (r < 0)
 		return r;
@@ -241,9 +243,10 @@ static int drop(struct op_ctx *cx, const struct rescue *x, struct ov_err *err)
 			arena_cstr(cx->arena, x->ref), arena_cstr(cx->arena, x->commit), NULL);
 }
 
-int op_rescue_prune(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_rescue_prune(struct op_ctx *cx, const struct pr_rescue_prune *p, value **ret,
+		struct ov_err *err)
 {
-	bool dry_run = value_bool_at(params, "dry_run");
+	bool dry_run = p->dry_run;
 	value *v = value_object(cx->arena), *list = value_array(cx->arena);
 	const struct rescue **old = NULL;
 	struct ov_err failed = { 0 };

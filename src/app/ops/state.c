@@ -116,13 +116,13 @@ static void put_all_without_daemon(struct op_ctx *cx, value *status)
 	value_put(cx->arena, status, "workers_busy", value_int(cx->arena, busy));
 }
 
-int op_status_get(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_status_get(struct op_ctx *cx, const struct pr_status_get *p, value **ret, struct ov_err *err)
 {
 	struct world w = { cx->state, &cx->config->policy };
 	str lacking = op_no_capacity(cx);
 	value *v = value_object(cx->arena), *s = view_status(cx->arena, &w, lacking, cx->now);
 
-	(void)params, (void)err;
+	(void)p, (void)err;
 	if (cx->daemon->read_only)
 		put_all_without_daemon(cx, s);
 	for (size_t i = 0; i < value_count(value_at(s, "running")); i++) {
@@ -155,10 +155,8 @@ int op_status_get(struct op_ctx *cx, const value *params, value **ret, struct ov
 	return 0;
 }
 
-int status_param(const struct status_table *t, const value *params, int *ret, struct ov_err *err)
+int status_param(const struct status_table *t, str s, int *ret, struct ov_err *err)
 {
-	str s = value_str_at(params, "status");
-
 	_cleanup_(buf_done)
 	struct buf words = BUF_INIT;
 
@@ -188,16 +186,16 @@ static value *listed(struct op_ctx *cx, struct queue *q, const struct node *n)
 	return v;
 }
 
-int op_work_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_work_list(struct op_ctx *cx, const struct pr_work_list *p, value **ret, struct ov_err *err)
 {
 	value *list = value_array(cx->arena);
 	struct world w = { cx->state, &cx->config->policy };
 	struct queue *q = queue_look(cx->arena, &w, op_no_capacity(cx), cx->now);
 	struct goal *only = NULL;
-	int status, r = status_param(&node_statuses, params, &status, err);
+	int status, r = status_param(&node_statuses, p->status, &status, err);
 
-	if (r == 0 && value_str_at(params, "goal").n)
-		r = state_find_goal(cx->state, value_str_at(params, "goal"), &only, err);
+	if (r == 0 && p->goal.n)
+		r = state_find_goal(cx->state, p->goal, &only, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < cx->state->goals.n; i++) {
@@ -222,19 +220,18 @@ static int run_order(const struct run *a, const struct run *b)
 }
 
 /* Merges the two lists of runs, each oldest first, by id. */
-int op_run_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_run_list(struct op_ctx *cx, const struct pr_run_list *p, value **ret, struct ov_err *err)
 {
 	const struct list *old = cx->state->retired_runs.next, *cur = cx->state->runs.next;
 	value *list = value_array(cx->arena);
 	struct node *node = NULL;
 	struct goal *goal = NULL;
-	int status, r = status_param(&run_statuses, params, &status, err);
+	int status, r = status_param(&run_statuses, p->status, &status, err);
 
-	if (r == 0 && value_str_at(params, "node").n)
-		r = state_find_node_to_read(cx->state, value_str_at(params, "goal"),
-				value_str_at(params, "node"), &node, err);
-	else if (r == 0 && value_str_at(params, "goal").n)
-		r = state_find_goal(cx->state, value_str_at(params, "goal"), &goal, err);
+	if (r == 0 && p->node.n)
+		r = state_find_node_to_read(cx->state, p->goal, p->node, &node, err);
+	else if (r == 0 && p->goal.n)
+		r = state_find_goal(cx->state, p->goal, &goal, err);
 	if (r < 0)
 		return r;
 	while (old != &cx->state->retired_runs || cur != &cx->state->runs) {
@@ -261,11 +258,11 @@ int op_run_list(struct op_ctx *cx, const value *params, value **ret, struct ov_e
 	return 0;
 }
 
-int op_run_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_run_show(struct op_ctx *cx, const struct pr_run_show *p, value **ret, struct ov_err *err)
 {
 	struct run *x;
 	const char *dir;
-	int r = state_find_run(cx->state, value_str_at(params, "run"), &x, err);
+	int r = state_find_run(cx->state, p->run, &x, err);
 
 	if (r < 0)
 		return r;
@@ -279,11 +276,12 @@ int op_run_show(struct op_ctx *cx, const value *params, value **ret, struct ov_e
 	return 0;
 }
 
-int op_config_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_config_show(struct op_ctx *cx, const struct pr_config_show *p, value **ret,
+		struct ov_err *err)
 {
 	value *v = value_object(cx->arena);
 
-	(void)params, (void)err;
+	(void)p, (void)err;
 	value_put(cx->arena, v, "file", value_cstr(cx->arena, cx->daemon->config_file));
 	value_put(cx->arena, v, "options", config_view(cx->arena, cx->config));
 	*ret = v;

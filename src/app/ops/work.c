@@ -53,13 +53,12 @@ static void put_scope(struct op_ctx *cx, const struct node *n, value *v)
 				value_str(cx->arena, arena_str(cx->arena, str_from(err.msg))));
 }
 
-int op_work_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_work_show(struct op_ctx *cx, const struct pr_work_show *p, value **ret, struct ov_err *err)
 {
 	static const char *const keys[] = { "assignment", "last_assignment" };
 	struct node *n;
 	value *v;
-	int r = state_find_node_to_read(cx->state, value_str_at(params, "goal"),
-			value_str_at(params, "node"), &n, err);
+	int r = state_find_node_to_read(cx->state, p->goal, p->node, &n, err);
 
 	if (r < 0)
 		return r;

@@ -7,12 +7,13 @@
 #include "base/str.h"
 #include "core/view/view.h"
 
-int op_worker_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_worker_list(struct op_ctx *cx, const struct pr_worker_list *p, value **ret,
+		struct ov_err *err)
 {
 	value *v = value_object(cx->arena), *list = value_array(cx->arena);
 	const struct world w = { cx->state, &cx->config->policy };
 
-	(void)params, (void)err;
+	(void)p, (void)err;
 	for (size_t i = 0; i < cx->state->workers.n; i++)
 		value_push(cx->arena, list,
 				view_worker(cx->arena, cx->state, cx->state->workers.p[i]));
@@ -24,11 +25,11 @@ int op_worker_list(struct op_ctx *cx, const value *params, value **ret, struct o
 	return 0;
 }
 
-int op_auto_get(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_auto_get(struct op_ctx *cx, const struct pr_auto_get *p, value **ret, struct ov_err *err)
 {
 	const struct world w = { cx->state, &cx->config->policy };
 
-	(void)params, (void)err;
+	(void)p, (void)err;
 	*ret = view_auto_whole(cx->arena, &w, cx->observations, cx->now);
 	return 0;
 }
@@ -57,9 +58,10 @@ static value *place_value(struct op_ctx *cx, const struct worker *w, const struc
 	return v;
 }
 
-int op_worker_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_worker_show(struct op_ctx *cx, const struct pr_worker_show *p, value **ret,
+		struct ov_err *err)
 {
-	str name = value_str_at(params, "worker");
+	str name = p->worker;
 	const struct worker *w = state_worker(cx->state, name);
 	const struct assignment *as;
 	value *v;

@@ -132,7 +132,7 @@ static bool is_damaged(const char *url)
 	return damaged;
 }
 
-int op_store_verify(struct op_ctx *cx, const value *params _unused_, value **ret,
+int op_store_verify(struct op_ctx *cx, const struct pr_store_verify *p _unused_, value **ret,
 		struct ov_err *err)
 {
 	struct ov_err found = { 0 };
@@ -161,9 +161,10 @@ int op_store_verify(struct op_ctx *cx, const value *params _unused_, value **ret
 	return 0;
 }
 
-int op_store_backup(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_store_backup(struct op_ctx *cx, const struct pr_store_backup *p, value **ret,
+		struct ov_err *err)
 {
-	str file = value_str_at(params, "file");
+	str file = p->file;
 	struct backup b;
 	value *v;
 	int r;

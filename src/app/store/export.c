@@ -165,9 +165,10 @@ static int export_to(const struct safe_store *s, struct arena *a, const char *fi
 	return r;
 }
 
-int op_store_export(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_store_export(struct op_ctx *cx, const struct pr_store_export *p, value **ret,
+		struct ov_err *err)
 {
-	str file = value_str_at(params, "file");
+	str file = p->file;
 	struct safe_store s = { 0 };
 	size_t n = 0;
 	int r;

@@ -332,9 +332,10 @@ static int import_file(struct op_ctx *cx, const char *file, uint64_t *ret_n, str
 	return r < 0 ? ov_wrap(err, r, "%s", file) : 0;
 }
 
-int op_store_import(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+int op_store_import(struct op_ctx *cx, const struct pr_store_import *p, value **ret,
+		struct ov_err *err)
 {
-	str file = value_str_at(params, "file");
+	str file = p->file;
 	uint64_t n = 0;
 	int fd = -1, r;
 

@@ -18,12 +18,11 @@
 #include "core/worker/worker.h"
 
 /* What operations ask for: each row that writes is a command of its name, which takes the struct of the row. */
-#define COMMAND_WRITE(sym, name)                                                             \
-	static int run_##sym(struct decide_ctx *cx, const value *params, value **ret_result, \
-			struct ov_err *err)                                                  \
-	{                                                                                    \
-		return decide_##sym(cx, shape_fill(cx->arena, op_shape(OP_##sym), params),   \
-				ret_result, err);                                            \
+#define COMMAND_WRITE(sym, name)                                                                \
+	static int run_##sym(struct decide_ctx *cx, const value *params, value **ret_result,    \
+			struct ov_err *err)                                                     \
+	{                                                                                       \
+		return decide_##sym(cx, op_fill(cx->arena, OP_##sym, params), ret_result, err); \
 	}
 #define COMMAND_READ(sym, name)
 #define COMMAND_DAEMON(sym, name)

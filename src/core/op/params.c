@@ -32,3 +32,8 @@ const struct shape *op_shape(enum op_id id)
 
 	return shapes[id]();
 }
+
+const void *op_fill(struct arena *a, enum op_id id, const value *params)
+{
+	return shape_fill(a, op_shape(id), params);
+}

@@ -27,5 +27,7 @@
 #undef MEMBER_OBJECT
 #undef MEMBER_OBJECTS
 
-/* The shape of its struct. */
+/* The struct, in the arena, of parameters that were checked; texts are borrowed from them. */
+const void *op_fill(struct arena *a, enum op_id id, const value *params);
+/* Its shape. */
 const struct shape *op_shape(enum op_id id);
