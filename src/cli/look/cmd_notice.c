@@ -1,48 +1,17 @@
 #include "base/str.h"
 #include "cli/call/command.h"
 #include "cli/look/inbox.h"
+#include "cli/out/say.h"
 
-static str notice_about(struct out *o, const value *x)
-{
-	str goal = id_short(value_str_at(x, "goal_id")), node = value_str_at(x, "node_id");
-
-	if (!goal.n)
-		return STR("-");
-	return node.n ? arena_printf(o->arena, STR_FMT "/" STR_FMT, STR_ARG(goal), STR_ARG(node))
-		      : goal;
-}
-
-static str entry(struct out *o, const value *x)
-{
-	int64_t number = value_int_at(x, "escalation");
-
-	return number ? arena_printf(o->arena, "#%lld", (long long)number) : STR("");
-}
-
-static str attempts(struct out *o, const value *x)
-{
-	int64_t n = value_int_at(x, "attempts");
-
-	return arena_printf(o->arena, "%lld attempt%s", (long long)n, n == 1 ? "" : "s");
-}
-
-/* "waiting 4m: tried again then; last: no route" */
+/* "waiting (tried again then, in 4m), 2 attempts: no route" */
 static str standing(struct out *o, const value *x)
 {
-	str status = value_str_at(x, "status"), why = value_str_at(x, "why"),
-	    error = value_str_at(x, "error"), text = status;
+	bool tried = value_int_at(x, "attempts") > 1;
 
-	if (why.n)
-		text = arena_printf(o->arena, STR_FMT " (" STR_FMT ", " STR_FMT ")",
-				STR_ARG(status), STR_ARG(why),
-				STR_ARG(out_until(o, value_str_at(x, "due_at"))));
-	if (value_int_at(x, "attempts") > 1)
-		text = arena_printf(o->arena, STR_FMT ", " STR_FMT, STR_ARG(text),
-				STR_ARG(attempts(o, x)));
-	if (error.n)
-		text = arena_printf(o->arena, STR_FMT ": " STR_FMT, STR_ARG(text),
-				STR_ARG(out_short(o, error, 100)));
-	return text;
+	return say_text(o, x,
+			tried ? "{status}[{?why} ({why}, {due_at:until})], "
+				"{attempts:#attempt}[{?error}: {error:100}]"
+			      : "{status}[{?why} ({why}, {due_at:until})][{?error}: {error:100}]");
 }
 
 str notice_standing(struct out *o, const value *x)
@@ -60,36 +29,39 @@ static enum style style_of(const value *x)
 	return str_is(status, "waiting") ? S_YELLOW : S_PLAIN;
 }
 
-static void notice_row(struct out *o, const value *x, const struct ids *ids)
+static void standing_cell(struct out *o, const value *x)
 {
-	cell(o, S_BOLD, ids_short(ids, value_str_at(x, "id")));
-	cell(o, S_PLAIN, value_str_at(x, "channel"));
-	cell(o, S_PLAIN, value_str_at(x, "urgency"));
-	cell(o, S_PLAIN, notice_about(o, x));
-	cell(o, S_YELLOW, entry(o, x));
-	cell_f(o, S_PLAIN, "\"" STR_FMT "\"",
-			STR_ARG(out_short(o, value_str_at(x, "subject"), 60)));
-	cell_right(o, S_DIM, out_age(o, value_str_at(x, "created_at")));
 	cell(o, style_of(x), standing(o, x));
-	row_end(o);
 }
+
+static const struct column notice_columns[] = {
+	{ "{id:id}", .style = S_BOLD },
+	{ .text = "{channel}" },
+	{ .text = "{urgency}" },
+	{ .text = ABOUT_TEXT },
+	{ "[{?escalation}#{escalation:n}]", .style = S_YELLOW },
+	{ .text = "\"{subject:60}\"" },
+	{ "{created_at:age}", .style = S_DIM, .right = true },
+	{ .own = standing_cell },
+};
 
 void show_notice_list(struct cli *c, const value *res)
 {
-	struct ids ids = { 0 };
-	const value *list;
-
-	list = value_at(res, "notices");
-	for (size_t i = 0; i < value_count(list); i++)
-		ids_add(&ids, value_str_at(value_item(list, i), "id"));
-	ids.partial = true;
-	for (size_t i = 0; i < value_count(list); i++)
-		notice_row(&c->out, value_item(list, i), &ids);
-	table_end(&c->out, "");
-	ids_done(&ids);
-	if (value_count(list) == 0)
-		out_f(&c->out, "Everybody was told.\n");
+	say_table(&c->out, value_at(res, "notices"), notice_columns, "");
+	say(&c->out, res, "[{!notices}Everybody was told.\n]");
 }
+
+static const struct shown_field notice_fields[] = {
+	{ "Channel", .text = "{channel}" },
+	{ "Urgency", .text = "{urgency}" },
+	{ "About", .text = ABOUT_TEXT },
+	{ "Inbox", .text = "[{?escalation}#{escalation:n}]" },
+	{ "Raised", .text = "{created_at:age} ago" },
+	{ "Tried", .text = "{attempts:#attempt}" },
+	{ "Error", .text = "{error}" },
+	{ "Became", .text = "{ref}" },
+	{ "Next", .text = "[{due_at:until}: {why}]" },
+};
 
 void show_notice_show(struct cli *c, const value *x)
 {
@@ -100,32 +72,15 @@ void show_notice_show(struct cli *c, const value *x)
 	out_styled(o, style_of(x), value_str_at(x, "status"));
 	out_f(o, "\n");
 	out_lines(o, "  ", value_str_at(x, "subject"));
-	out_field(o, "Channel", value_str_at(x, "channel"));
-	out_field(o, "Urgency", value_str_at(x, "urgency"));
-	out_field(o, "About", notice_about(o, x));
-	out_field(o, "Inbox", entry(o, x));
-	out_field(o, "Raised",
-			arena_printf(o->arena, STR_FMT " ago",
-					STR_ARG(out_age(o, value_str_at(x, "created_at")))));
-	out_field(o, "Tried", attempts(o, x));
-	out_field(o, "Error", value_str_at(x, "error"));
-	out_field(o, "Became", value_str_at(x, "ref"));
-	if (value_str_at(x, "due_at").n)
-		out_field(o, "Next",
-				arena_printf(o->arena, STR_FMT ": " STR_FMT,
-						STR_ARG(out_until(o, value_str_at(x, "due_at"))),
-						STR_ARG(value_str_at(x, "why"))));
+	say_fields(o, x, notice_fields);
 	table_end(o, "");
 	if (str_is(value_str_at(x, "status"), "failed"))
-		out_f(o, "Next  overseer notice retry " STR_FMT "\n",
-				STR_ARG(id_short(value_str_at(x, "id"))));
+		say(o, x, "Next  overseer notice retry {id:id}\n");
 }
 
 void show_notice_retry(struct cli *c, const value *res)
 {
-	out_f(&c->out, "The notice is tried again by ");
-	out_text(&c->out, value_str_at(res, "channel"));
-	out_f(&c->out, ", " STR_FMT ".\nNext  overseer notice show " STR_FMT "\n",
-			STR_ARG(out_until(&c->out, value_str_at(res, "due_at"))),
-			STR_ARG(id_short(value_str_at(res, "notice"))));
+	say(&c->out, res,
+			"The notice is tried again by {channel}, {due_at:until}.\n"
+			"Next  overseer notice show {notice:id}\n");
 }

@@ -7,8 +7,8 @@
 #include "base/utf8.h"
 #include "cli/look/inbox.h"
 #include "cli/look/status_tasks.h"
-#include "cli/out/cost.h"
 #include "cli/out/lane.h"
+#include "cli/out/say.h"
 #include "cli/out/status_watch.h"
 #include "cli/out/unchecked.h"
 #include "cli/work/goal.h"
@@ -26,51 +26,13 @@ enum {
 	RETRY_MS = 1000
 };
 
-static void show_safe_mode(struct out *o, const value *safe)
-{
-	if (value_count(safe) == 0)
-		return;
-	out_styled(o, S_RED, STR("SAFE MODE"));
-	out_f(o, "  nothing is written or started; this is the state as of event %lld\n",
-			(long long)value_int_at(safe, "last_seq"));
-	if (value_str_at(safe, "copy").n)
-		out_f(o, "  the damaged store was copied to " STR_FMT "\n",
-				STR_ARG(out_clean(o, value_str_at(safe, "copy"))));
-}
-
-/* Safe mode says it itself, with what to do about it. */
-static void show_degraded(struct out *o, const value *s)
-{
-	str why = value_str_at(value_at(s, "daemon"), "degraded");
-
-	if (!why.n || value_count(value_at(s, "safe_mode")))
-		return;
-	out_styled(o, S_RED, STR("DEGRADED"));
-	out_f(o, "  " STR_FMT "; it goes on by itself when that is mended\n",
-			STR_ARG(out_clean(o, why)));
-}
-
-/* The machine has no room: what runs continues, and nobody has to do anything once there is some. */
-static void show_capacity(struct out *o, const value *s)
-{
-	str why = value_str_at(s, "no_capacity");
-
-	if (!why.n)
-		return;
-	out_styled(o, S_YELLOW, STR("NOTHING NEW STARTS"));
-	out_f(o, "  " STR_FMT "\n", STR_ARG(out_clean(o, why)));
-}
-
 /* Agents that would have a fence if there could be one. */
 void show_unfenced(struct out *o, const value *s)
 {
-	str why = value_str_at(value_at(s, "sandbox"), "reason");
-
-	if (!why.n)
-		return;
-	out_styled(o, S_YELLOW, STR("NO FENCE"));
-	out_f(o, "  agents run without a sandbox: " STR_FMT "\n", STR_ARG(out_clean(o, why)));
-	out_f(o, "  Next: overseer doctor\n");
+	say(o, s,
+			"[{?sandbox.reason}{=NO FENCE*yellow}  agents run without a sandbox: "
+	                "{sandbox.reason}\n"
+			"  Next: overseer doctor\n]");
 }
 
 /* Without a daemon: what will keep the next one from starting. */
@@ -80,87 +42,71 @@ static void show_config_problem(struct out *o, const value *s)
 
 	if (!why.n)
 		return;
-	out_styled(o, S_RED, STR("BAD CONFIGURATION"));
-	out_f(o, "  no daemon starts with it, and what follows is told with the defaults\n");
+	say(o, s,
+			"{=BAD CONFIGURATION*red}  no daemon starts with it, and what follows is "
+	                "told with the "
+			"defaults\n");
 	out_lines(o, "  ", why);
 	out_f(o, "  Next: overseer config check\n");
 }
 
-/* Why nothing new is started though there is work. */
-static void show_held(struct out *o, const value *list)
-{
-	for (size_t i = 0; i < value_count(list); i++) {
-		out_styled(o, S_YELLOW, value_str_or(value_item(list, i), STR("")));
-		out_f(o, "\n");
-	}
-}
-
-/* What follows is as the log has it: of what happened since, nobody knows. */
-static void show_as_of(struct out *o, const value *d)
-{
-	if (value_bool_at(d, "read_only") && value_str_at(d, "as_of").n)
-		out_f(o, "   as of " STR_FMT " (" STR_FMT " ago)",
-				STR_ARG(out_clock(o, value_str_at(d, "as_of"))),
-				STR_ARG(out_age(o, value_str_at(d, "as_of"))));
-}
-
 static void show_daemon(struct out *o, const value *s)
 {
-	const value *d = value_at(s, "daemon"), *today = value_at(s, "today");
+	const value *held = value_at(s, "held");
 
-	if (value_bool_at(d, "read_only"))
-		out_styled(o, S_YELLOW, STR("overseerd is down"));
-	else
-		out_f(o, "overseerd up " STR_FMT,
-				STR_ARG(out_age(o, value_str_at(d, "started_at"))));
+	say(o, s,
+			"[{?daemon.read_only}{=overseerd is down*yellow}|overseerd up "
+	                "{daemon.started_at:age}]");
 	watch_word(o, s);
-	out_f(o, "   %lld of %lld workers busy", (long long)value_int_at(s, "workers_busy"),
-			(long long)value_int_at(s, "workers_max"));
-	if (value_int_at(s, "workers_waiting") > 0)
-		out_f(o, ", %lld waiting", (long long)value_int_at(s, "workers_waiting"));
-	if (value_int_at(today, "cost_microusd"))
-		out_f(o, "   today " STR_FMT,
-				STR_ARG(cost_text(o->arena, value_int_at(today, "cost_microusd"))));
-	else if (value_int_at(today, "tokens"))
-		out_f(o, "   today " STR_FMT " tokens",
-				STR_ARG(tokens_text(o->arena, value_int_at(today, "tokens"))));
-	show_as_of(o, d);
-	out_f(o, "\n");
-	show_held(o, value_at(s, "held"));
-	show_safe_mode(o, value_at(s, "safe_mode"));
-	show_degraded(o, s);
-	show_capacity(o, s);
+	say(o, s,
+			"   {workers_busy:n} of {workers_max:n} workers busy"
+			"[{?workers_waiting}, {workers_waiting:n} waiting]"
+			"[{?today.cost_microusd}   today {today.cost_microusd:cost}"
+			"|[{?today.tokens}   today {today.tokens:tokens} tokens]]");
+	/* What follows is as the log has it: of what happened since, nobody knows. */
+	say(o, s,
+			"[{?daemon.read_only}[{?daemon.as_of}   as of {daemon.as_of:clock} "
+			"({daemon.as_of:age} ago)]]\n");
+	/* Why nothing new is started though there is work. */
+	for (size_t i = 0; i < value_count(held); i++)
+		say(o, value_item(held, i), "{*yellow}\n");
+	say(o, s,
+			"[{?safe_mode}{=SAFE MODE*red}  nothing is written or started; this is the "
+	                "state as of "
+			"event {safe_mode.last_seq:n}\n"
+			"[{?safe_mode.copy}  the damaged store was copied to {safe_mode.copy}\n]]");
+	/* Safe mode says it itself, with what to do about it. */
+	say(o, s,
+			"[{!safe_mode}[{?daemon.degraded}{=DEGRADED*red}  {daemon.degraded}; it "
+	                "goes on by "
+			"itself when that is mended\n]]");
+	/* The machine has no room: what runs continues, and nobody has to do anything once there is some. */
+	say(o, s, "[{?no_capacity}{=NOTHING NEW STARTS*yellow}  {no_capacity}\n]");
 	show_unfenced(o, s);
 	show_config_problem(o, s);
 }
 
-/* What happens by itself and when, and what to type. */
-static void needs_answer(struct out *o, const value *e)
-{
-	str words = value_str_at(e, "answers");
-
-	cell(o, S_YELLOW, out_short(o, inbox_unanswered(o, e), 40));
-	cell_f(o, S_DIM, "overseer inbox answer %lld " STR_FMT,
-			(long long)value_int_at(e, "number"),
-			STR_ARG(words.n ? out_short(o, words, 40) : STR("TEXT")));
-}
+static const struct column need_columns[] = {
+	{ "#{number:n}", .style = S_YELLOW },
+	{ .text = "[{node_id}|{goal_id:id}]" },
+	{ .text = "{question:80}" },
+	{ "{opened_at:age}", .style = S_DIM, .right = true },
+};
 
 static void show_needs(struct out *o, const value *list)
 {
-	if (value_count(list))
-		status_heading(o, "NEEDS YOU", value_count(list));
+	out_heading(o, "NEEDS YOU", value_count(list));
 	for (size_t i = 0; i < value_count(list); i++) {
 		const value *e = value_item(list, i);
-		str node = value_str_at(e, "node_id");
 
-		cell_f(o, S_YELLOW, "#%lld", (long long)value_int_at(e, "number"));
-		cell(o, S_PLAIN, node.n ? node : id_short(value_str_at(e, "goal_id")));
-		cell(o, S_PLAIN, out_short(o, value_str_at(e, "question"), 80));
-		cell_right(o, S_DIM, out_age(o, value_str_at(e, "opened_at")));
-		if (value_str_at(e, "next").n)
-			cell(o, S_DIM, value_str_at(e, "next"));
-		else
-			needs_answer(o, e);
+		say_cells(o, e, need_columns);
+		/* What to type, and what happens by itself and when. */
+		if (!value_str_at(e, "next").n)
+			cell(o, S_YELLOW, out_short(o, inbox_unanswered(o, e), 40));
+		cell(o, S_DIM,
+				say_text(o, e,
+						"[{next}|overseer inbox answer {number:n} "
+						"[{answers:40}|TEXT]]"));
 		row_end(o);
 		last_line_rows(o, value_str_at(e, "last_lines"), NEED_LINES);
 	}
@@ -195,18 +141,15 @@ static void goal_row(struct out *o, const value *g, const struct ids *ids)
 
 	if (str_is(word, "active"))
 		word = value_str_at(g, "health");
-
 	cell(o, S_BOLD, ids_short(ids, value_str_at(g, "id")));
-	cell(o, S_PLAIN, out_short(o, value_str_at(g, "title"), 50));
+	cell(o, S_PLAIN, say_text(o, g, "{title:50}"));
 	cell(o, S_PLAIN, out_bar(o, value_int_at(p, "done"), value_int_at(p, "leaves"), 10));
-	cell_right(o, S_PLAIN,
-			arena_printf(o->arena, "%lld/%lld", (long long)value_int_at(p, "done"),
-					(long long)value_int_at(p, "leaves")));
+	cell_right(o, S_PLAIN, say_text(o, p, "{done:n}/{leaves:n}"));
 	cell(o, status_style(word), word);
 	if (!is_over(g) && value_int_at(p, "blocked"))
-		cell_f(o, S_RED, "%lld blocked", (long long)value_int_at(p, "blocked"));
+		cell(o, S_RED, say_text(o, p, "{blocked:n} blocked"));
 	if (value_int_at(p, "unchecked"))
-		cell_f(o, S_DIM, "%lld not checked", (long long)value_int_at(p, "unchecked"));
+		cell(o, S_DIM, say_text(o, p, "{unchecked:n} not checked"));
 	row_end(o);
 }
 
@@ -220,8 +163,7 @@ static void show_goals(struct out *o, const value *goals)
 		ids_add(&ids, value_str_at(value_item(goals, i), "id"));
 		over += is_over(value_item(goals, i));
 	}
-	if (n)
-		status_heading(o, "GOALS", n);
+	out_heading(o, "GOALS", n);
 	left = over > GOALS_OVER_SHOWN ? over - GOALS_OVER_SHOWN : 0;
 	for (size_t i = 0, hidden = 0; i < n; i++) {
 		const value *g = value_item(goals, i);
@@ -237,30 +179,21 @@ static void show_goals(struct out *o, const value *goals)
 		out_f(o, "  and %zu that are over: overseer goal list\n", left);
 }
 
-/* Both sides of a conflict that is seen coming, and where. */
-static void show_conflicts(struct out *o, const value *list)
+static void file_cell(struct out *o, const value *x)
 {
-	if (value_count(list) == 0)
-		return;
-	out_styled(o, S_BOLD, STR("CONFLICTS AHEAD"));
-	out_f(o, " (%zu)\n", value_count(list));
-	for (size_t i = 0; i < value_count(list); i++) {
-		const value *x = value_item(list, i), *b = value_at(x, "b"),
-			    *files = value_at(x, "files");
+	const value *files = value_at(x, "files");
 
-		cell(o, S_BOLD, value_str_at(value_at(x, "a"), "node"));
-		cell(o, S_PLAIN,
-				value_str_at(b, "node").n ? value_str_at(b, "node")
-							  : STR("the target branch"));
-		cell_right(o, S_DIM, out_age(o, value_str_at(x, "at")));
-		cell_f(o, S_YELLOW, STR_FMT "%s",
-				STR_ARG(out_short(o, value_str_or(value_item(files, 0), STR("")),
-						50)),
-				value_count(files) > 1 ? " and others" : "");
-		row_end(o);
-	}
-	table_end(o, "  ");
+	cell_f(o, S_YELLOW, STR_FMT "%s", STR_ARG(say_text(o, value_item(files, 0), "{:50}")),
+			value_count(files) > 1 ? " and others" : "");
 }
+
+/* Both sides of a conflict that is seen coming, and where. */
+static const struct column conflict_columns[] = {
+	{ "{a.node}", .style = S_BOLD },
+	{ .text = "{b.node|the target branch}" },
+	{ "{at:age}", .style = S_DIM, .right = true },
+	{ .own = file_cell },
+};
 
 static size_t goals_with(const value *goals, const char *status)
 {
@@ -318,16 +251,15 @@ static void show_status(struct out *o, const value *s)
 		show_watch(o, s);
 	show_needs(o, value_at(s, "needs_you"));
 	show_lost(o, value_at(s, "notices_lost"));
-	if (value_int_at(s, "snoozed") > 0)
-		out_f(o, "PUT OFF (%lld)  overseer inbox --all\n",
-				(long long)value_int_at(s, "snoozed"));
+	say(o, s, "[{?snoozed}PUT OFF ({snoozed:n})  overseer inbox --all\n]");
 	show_running(o, s);
 	show_waiting(o, s);
 	show_lanes(o, value_at(s, "lanes"));
 	show_stalled(o, value_at(s, "stalled"));
 	show_loops(o, value_at(s, "loops"));
 	show_blocked(o, s);
-	show_conflicts(o, value_at(s, "conflicts"));
+	out_heading(o, "CONFLICTS AHEAD", value_count(value_at(s, "conflicts")));
+	say_table(o, value_at(s, "conflicts"), conflict_columns, "  ");
 	show_workers(o, s);
 	show_goals(o, value_at(s, "goals"));
 	if (value_count(value_at(s, "goals")))

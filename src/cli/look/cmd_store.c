@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "cli/call/child.h"
 #include "cli/call/command.h"
+#include "cli/out/say.h"
 #include "sys/file/file.h"
 
 static enum style level_style(str level)
@@ -16,42 +17,28 @@ static enum style level_style(str level)
 	return str_is(level, "warning") ? S_YELLOW : S_GREEN;
 }
 
+static void level_cell(struct out *o, const value *v)
+{
+	cell(o, level_style(value_str_at(v, "level")), say_text(o, v, "[{?fixed}fixed|{level}]"));
+}
+
+static const struct column check_columns[] = {
+	{ .own = level_cell },
+	{ "{name}", .style = S_BOLD },
+	{ .text = "{text}" },
+};
+
 static void show_checks(struct out *o, const value *checks)
 {
-	for (size_t i = 0; i < value_count(checks); i++) {
-		const value *v = value_item(checks, i);
-		str level = value_str_at(v, "level");
-
-		cell(o, level_style(level), value_bool_at(v, "fixed") ? STR("fixed") : level);
-		cell(o, S_BOLD, value_str_at(v, "name"));
-		cell(o, S_PLAIN, value_str_at(v, "text"));
-		row_end(o);
-	}
-	table_end(o, "  ");
+	say_table(o, checks, check_columns, "  ");
 	for (size_t i = 0; i < value_count(checks); i++) {
 		const value *v = value_item(checks, i);
 
 		if (str_is(value_str_at(v, "level"), "ok") || !value_str_at(v, "next").n)
 			continue;
 		out_styled(o, S_BOLD, STR("Next"));
-		out_f(o, "  ");
-		out_text(o, value_str_at(v, "name"));
-		out_f(o, ": ");
-		out_text(o, value_str_at(v, "next"));
-		out_f(o, "\n");
+		say(o, v, "  {name}: {next}\n");
 	}
-}
-
-static void show_rebuilt(struct out *o, const value *v)
-{
-	if (value_count(v) == 0)
-		return;
-	out_f(o, "A new store was written with the %lld events that could be verified in ",
-			(long long)value_int_at(v, "last_seq"));
-	out_text(o, value_str_at(v, "from"));
-	out_f(o, ".\nThe damaged one is kept in ");
-	out_text(o, value_str_at(v, "old"));
-	out_f(o, ".\n");
 }
 
 int cmd_doctor_run(struct cli *c, struct ov_err *err)
@@ -67,15 +54,13 @@ int cmd_doctor_run(struct cli *c, struct ov_err *err)
 	if (r < 0)
 		return r;
 	if (!done) {
-		out_f(o, "%lld problem%s, %lld warning%s\n",
-				(long long)value_int_at(res, "problems"),
-				value_int_at(res, "problems") == 1 ? "" : "s",
-				(long long)value_int_at(res, "warnings"),
-				value_int_at(res, "warnings") == 1 ? "" : "s");
-		show_rebuilt(o, value_at(res, "rebuilt"));
-		if (value_str_at(res, "backup").n)
-			out_f(o, "A backup was made before the repair: " STR_FMT "\n",
-					STR_ARG(out_clean(o, value_str_at(res, "backup"))));
+		say(o, res, "{problems:#problem}, {warnings:#warning}\n");
+		say(o, res,
+				"[{?rebuilt}A new store was written with the {rebuilt.last_seq:n} "
+				"events that "
+				"could be verified in {rebuilt.from}.\n"
+				"The damaged one is kept in {rebuilt.old}.\n]");
+		say(o, res, "[{?backup}A backup was made before the repair: {backup}\n]");
 		show_checks(o, value_at(res, "checks"));
 	}
 	return value_bool_at(res, "ok") ? 0 : ov_code_info(OV_ESTATE)->exit_status;
@@ -83,14 +68,12 @@ int cmd_doctor_run(struct cli *c, struct ov_err *err)
 
 void show_store_backup(struct cli *c, const value *res)
 {
-	out_text(&c->out, value_str_at(res, "file"));
-	out_f(&c->out, ": %lld events, %lld bytes, verified\n",
-			(long long)value_int_at(res, "last_seq"),
-			(long long)value_int_at(res, "bytes"));
+	say(&c->out, res, "{file}: {last_seq:n} events, {bytes:n} bytes, verified\n");
 	if (value_int_at(res, "removed"))
-		out_f(&c->out, "%lld older one%s removed\n",
-				(long long)value_int_at(res, "removed"),
-				value_int_at(res, "removed") == 1 ? " was" : "s were");
+		say(&c->out, res,
+				value_int_at(res, "removed") == 1
+						? "{removed:n} older one was removed\n"
+						: "{removed:n} older ones were removed\n");
 }
 
 /* Copies a file to standard output; what is printed before goes first. */
@@ -149,13 +132,11 @@ int cmd_store_export(struct cli *c, struct ov_err *err)
 		r = cli_ask(c, params, &res, &done, err);
 	if (r < 0 || done)
 		return r;
-	out_text(&c->out, value_str_at(res, "file"));
-	out_f(&c->out, ": %lld events\n", (long long)value_int_at(res, "events"));
+	say(&c->out, res, "{file}: {events:n} events\n");
 	return 0;
 }
 
 void show_store_import(struct cli *c, const value *res)
 {
-	out_f(&c->out, "%lld events were imported.  Next: overseer up\n",
-			(long long)value_int_at(res, "events"));
+	say(&c->out, res, "{events:n} events were imported.  Next: overseer up\n");
 }

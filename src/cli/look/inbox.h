@@ -6,3 +6,5 @@
 str inbox_unanswered(struct out *o, const value *x);
 /* cmd_notice.c: "desktop: waiting (quiet hours, in 4h)" */
 str notice_standing(struct out *o, const value *x);
+/* What an entry or a notice is about. */
+#define ABOUT_TEXT "[{goal_id:id}[{?node_id}/{node_id}]|-]"

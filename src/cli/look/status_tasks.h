@@ -3,8 +3,6 @@
 #include "cli/out/out.h"
 #include "data/value/value.h"
 
-/* "TITLE (N)" */
-void status_heading(struct out *o, const char *title, size_t n);
 /* Of the whole status. */
 void show_running(struct out *o, const value *status);
 void show_waiting(struct out *o, const value *status);

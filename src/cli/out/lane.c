@@ -63,10 +63,7 @@ static void lane_row(struct out *o, const value *lane)
 
 void show_lanes(struct out *o, const value *lanes)
 {
-	if (value_count(lanes) == 0)
-		return;
-	out_styled(o, S_BOLD, STR("AGENTS WAITING"));
-	out_f(o, " (%zu)\n", value_count(lanes));
+	out_heading(o, "AGENTS WAITING", value_count(lanes));
 	for (size_t i = 0; i < value_count(lanes); i++)
 		lane_row(o, value_item(lanes, i));
 	table_end(o, "  ");

@@ -263,6 +263,14 @@ void table_end(struct out *o, const char *indent)
 	vec_clear(&o->cells);
 }
 
+void out_heading(struct out *o, const char *title, size_t n)
+{
+	if (n == 0)
+		return;
+	add_styled(o, S_BOLD, str_from(title));
+	out_f(o, " (%zu)\n", n);
+}
+
 void out_field(struct out *o, const char *label, str s)
 {
 	if (s.n == 0)

@@ -56,6 +56,9 @@ void cell_right(struct out *o, enum style style, str s);
 void row_end(struct out *o);
 void table_end(struct out *o, const char *indent);
 
+/* "TITLE (n)" on a line; nothing for none. */
+void out_heading(struct out *o, const char *title, size_t n);
+
 /* A row of a label and a text; none when the text is empty. */
 void out_field(struct out *o, const char *label, str s);
 /* A row for each text of a list, the first with the label. */
