@@ -32,7 +32,7 @@ static void doing_cell(struct out *o, const value *r)
 		cell(o, S_CYAN,
 				say_text(o, r,
 						"{stage}, attempt {attempt:n}[{?resumed}, session "
-		                                "resumed]"));
+						"resumed]"));
 	else
 		cell(o, S_CYAN, value_str_at(r, "stage"));
 }

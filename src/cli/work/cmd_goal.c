@@ -1,5 +1,6 @@
 #include "base/buf.h"
 #include "base/str.h"
+#include "cli/out/say.h"
 #include "cli/out/unchecked.h"
 #include "cli/work/goal.h"
 #include "cli/work/oversight.h"
@@ -61,7 +62,6 @@ int cmd_goal_create(struct cli *c, struct ov_err *err)
 	const value *res, *plan;
 	bool done, planned;
 	value *params;
-	str id;
 	int r = cli_params(c, &params, err);
 
 	if (r == 0 && cli_has(c, "plan")) {
@@ -74,9 +74,7 @@ int cmd_goal_create(struct cli *c, struct ov_err *err)
 	r = cli_ask(c, params, &res, &done, err);
 	if (r != 0 || done)
 		return r;
-	id = id_short(value_str_at(res, "goal"));
-	out_styled(&c->out, S_BOLD, id);
-	out_f(&c->out, " created.\n");
+	say(&c->out, res, "{goal:id*bold} created.\n");
 	plan_print_warnings(c, value_at(res, "warnings"));
 	planned = cli_has(c, "plan") || value_int_at(res, "plan_version") > 0;
 	if (value_bool_at(res, "planning")) {
@@ -84,18 +82,13 @@ int cmd_goal_create(struct cli *c, struct ov_err *err)
 		if (r != 0)
 			return r;
 	}
-	if (planned) {
+	if (planned)
 		tell_plan(c, value_str_at(res, "goal"));
-		out_f(&c->out,
-				"Next  overseer plan show " STR_FMT
-				"      overseer status --watch\n",
-				STR_ARG(id));
-	} else {
-		out_f(&c->out,
-				"It has no plan yet.\nNext  overseer plan apply --goal " STR_FMT
-				" FILE\n",
-				STR_ARG(id));
-	}
+	say(&c->out, res,
+			planned ? "Next  overseer plan show {goal:id}      overseer status "
+	                          "--watch\n"
+				: "It has no plan yet.\nNext  overseer plan apply --goal {goal:id} "
+	                          "FILE\n");
 	return 0;
 }
 
@@ -106,32 +99,29 @@ str goal_status_word(const value *g)
 	return str_is(status, "paused") && str_is(health, "aborted") ? health : status;
 }
 
+static const struct column goal_columns[] = {
+	{ "{progress.done:n}/{progress.leaves:n}", .right = true },
+	{ "{created_at:age}", .style = S_DIM, .right = true },
+	{ .text = "{title:80}" },
+};
+
 void show_goal_list(struct cli *c, const value *res)
 {
 	struct ids ids = { .partial = cli_has(c, "status") || cli_has(c, "tag") };
 	struct out *o = &c->out;
-	const value *goals;
-	int64_t put_away;
+	const value *goals = value_at(res, "goals");
 
-	goals = value_at(res, "goals");
-	put_away = value_int_at(res, "archived");
-	ids.partial |= put_away > 0;
+	ids.partial |= value_int_at(res, "archived") > 0;
 	for (size_t i = 0; i < value_count(goals); i++)
 		ids_add(&ids, value_str_at(value_item(goals, i), "id"));
 	for (size_t i = 0; i < value_count(goals); i++) {
-		const value *g = value_item(goals, i), *p = value_at(g, "progress");
+		const value *g = value_item(goals, i);
 		str word = goal_status_word(g), health = value_str_at(g, "health");
 
 		cell(o, S_BOLD, ids_short(&ids, value_str_at(g, "id")));
 		cell(o, status_style(word), word);
 		cell(o, status_style(health), str_eq(word, health) ? STR("-") : health);
-		cell_right(o, S_PLAIN,
-				arena_printf(c->arena, "%lld/%lld",
-						(long long)value_int_at(p, "done"),
-						(long long)value_int_at(p, "leaves")));
-		cell_right(o, S_DIM, out_age(o, value_str_at(g, "created_at")));
-		cell(o, S_PLAIN, out_short(o, value_str_at(g, "title"), 80));
-		row_end(o);
+		say_row(o, g, goal_columns);
 	}
 	table_end(o, "");
 	ids_done(&ids);
@@ -140,25 +130,17 @@ void show_goal_list(struct cli *c, const value *res)
 				"No goals%s.\nNext  overseer goal create --title \"...\" [--plan "
 				"plan.json]\n",
 				ids.partial ? " fit" : "");
-	if (put_away)
-		out_f(o, "and %lld archived: overseer goal list --status archived\n",
-				(long long)put_away);
+	say(o, res,
+			"[{?archived}and {archived:n} archived: overseer goal list --status "
+	                "archived\n]");
 }
 
 static void list_risks(struct out *o, const value *risks)
 {
-	for (size_t i = 0; i < value_count(risks); i++) {
-		const value *risk = value_item(risks, i);
-		str impact = value_str_at(risk, "impact"),
-		    against = value_str_at(risk, "mitigation");
-
-		cell(o, S_DIM, i ? STR("") : STR("Risks"));
-		cell_f(o, S_PLAIN, STR_FMT "%s" STR_FMT "%s" STR_FMT,
-				STR_ARG(value_str_at(risk, "risk")), impact.n ? "; impact: " : "",
-				STR_ARG(impact), against.n ? "; against it: " : "",
-				STR_ARG(against));
-		row_end(o);
-	}
+	for (size_t i = 0; i < value_count(risks); i++)
+		say_field(o, value_item(risks, i), i ? "" : "Risks",
+				"{risk}[{?impact}; impact: {impact}][{?mitigation}; against it: "
+		                "{mitigation}]");
 }
 
 static void show_usage(struct out *o, const value *usage)
@@ -185,17 +167,11 @@ static void show_usage(struct out *o, const value *usage)
 
 static void show_origin(struct out *o, const value *g)
 {
-	const value *planner = value_at(g, "planner");
-
-	out_field(o, "Asked by", value_str_at(g, "origin_session"));
+	say_field(o, g, "Asked by", "{origin_session}");
 	if (value_count(value_at(g, "origin_context")))
 		out_field(o, "Reply to", json_text(o->arena, value_at(g, "origin_context")));
-	out_field(o, "Repository", value_str_at(g, "repo_context"));
-	if (value_count(planner))
-		out_field(o, "Planned",
-				arena_printf(o->arena, "by " STR_FMT " with " STR_FMT,
-						STR_ARG(value_str_at(planner, "model_ref")),
-						STR_ARG(value_str_at(planner, "template_id"))));
+	say_field(o, g, "Repository", "{repo_context}");
+	say_field(o, g, "Planned", "[{?planner}by {planner.model_ref} with {planner.template_id}]");
 }
 
 static void show_state(struct out *o, const value *g)
@@ -207,27 +183,25 @@ static void show_state(struct out *o, const value *g)
 	str word = goal_status_word(g), health = value_str_at(g, "health");
 
 	cell(o, S_DIM, STR("Status"));
-	cell_f(o, status_style(word), STR_FMT "%s" STR_FMT "%s" STR_FMT, STR_ARG(word),
+	cell_f(o, status_style(word), STR_FMT "%s" STR_FMT STR_FMT, STR_ARG(word),
 			str_eq(word, health) ? "" : ", ",
 			STR_ARG(str_eq(word, health) ? STR("") : health),
-			value_str_at(g, "status_reason").n ? ": " : "",
-			STR_ARG(value_str_at(g, "status_reason")));
+			STR_ARG(say_text(o, g, "[{?status_reason}: {status_reason}]")));
 	row_end(o);
 	cell(o, S_DIM, STR("Progress"));
-	cell_f(o, S_PLAIN, STR_FMT "  %lld of %lld done, %lld blocked, %lld cancelled",
+	cell_f(o, S_PLAIN, STR_FMT "  " STR_FMT,
 			STR_ARG(out_bar(o, value_int_at(p, "done"), value_int_at(p, "leaves"), 10)),
-			(long long)value_int_at(p, "done"), (long long)value_int_at(p, "leaves"),
-			(long long)value_int_at(p, "blocked"),
-			(long long)value_int_at(p, "cancelled"));
+			STR_ARG(say_text(o, p,
+					"{done:n} of {leaves:n} done, {blocked:n} blocked, "
+					"{cancelled:n} cancelled")));
 	row_end(o);
 	cell(o, S_DIM, STR("Created"));
-	cell_f(o, S_PLAIN, STR_FMT " ago by " STR_FMT ", priority %s, plan version %lld",
-			STR_ARG(out_age(o, value_str_at(g, "created_at"))),
-			STR_ARG(value_str_at(g, "owner")),
+	cell_f(o, S_PLAIN, STR_FMT ", priority %s, " STR_FMT,
+			STR_ARG(say_text(o, g, "{created_at:age} ago by {owner}")),
 			priority > 0 && priority < (int64_t)ARRAY_LEN(priorities)
 					? priorities[priority]
 					: "?",
-			(long long)value_int_at(g, "plan_version"));
+			STR_ARG(say_text(o, g, "plan version {plan_version:n}")));
 	row_end(o);
 }
 
@@ -249,16 +223,20 @@ static void show_oversight(struct out *o, const value *said)
 	}
 }
 
+static const struct shown_field goal_lists[] = {
+	{ "Success", "success_criteria", true },
+	{ "Keep", "constraints", true },
+	{ "Not asked", "non_goals", true },
+	{ "Assumed", "assumptions", true },
+	{ "Stakeholders", "stakeholders", true },
+};
+
 /* The record of a goal, for people. */
 static void goal_show_record(struct out *o, const value *g)
 {
 	show_state(o, g);
 	show_usage(o, value_at(g, "usage"));
-	out_fields(o, "Success", value_at(g, "success_criteria"));
-	out_fields(o, "Keep", value_at(g, "constraints"));
-	out_fields(o, "Not asked", value_at(g, "non_goals"));
-	out_fields(o, "Assumed", value_at(g, "assumptions"));
-	out_fields(o, "Stakeholders", value_at(g, "stakeholders"));
+	say_fields(o, g, goal_lists);
 	list_risks(o, value_at(g, "risks"));
 	show_oversight(o, value_at(g, "oversight"));
 	out_fields(o, "Tags", value_at(g, "tags"));
@@ -272,41 +250,29 @@ static void goal_show_record(struct out *o, const value *g)
 
 void show_goal_show(struct cli *c, const value *g)
 {
+	const value *asks = value_at(g, "escalations");
 	struct out *o = &c->out;
-	const value *asks;
 
-	out_styled(o, S_BOLD, value_str_at(g, "id"));
-	out_f(o, "  ");
-	out_text(o, value_str_at(g, "title"));
-	out_f(o, "\n");
+	say(o, g, "{id*bold}  {title}\n");
 	goal_show_record(o, g);
 	show_detections(o, value_at(g, "detections"), 5);
-	asks = value_at(g, "escalations");
 	for (size_t i = 0; i < value_count(asks); i++) {
-		out_f(o, "\nNeeds you (#%lld): ",
-				(long long)value_int_at(value_item(asks, i), "number"));
+		say(o, value_item(asks, i), "\nNeeds you (#{number:n}): ");
 		out_lines(o, "", value_str_at(value_item(asks, i), "question"));
 	}
-	out_f(o, "Next  %soverseer plan show " STR_FMT "      overseer explain " STR_FMT "\n",
-			value_count(asks) ? "overseer inbox      " : "",
-			STR_ARG(id_short(value_str_at(g, "id"))),
-			STR_ARG(id_short(value_str_at(g, "id"))));
+	say(o, g,
+			"Next  [{?escalations}overseer inbox      ]overseer plan show {id:id}      "
+			"overseer explain {id:id}\n");
 }
 
 void show_goal_history(struct cli *c, const value *res)
 {
 	struct out *o = &c->out;
-	const value *g;
 
-	g = value_at(res, "goal");
-	out_styled(o, S_BOLD, value_str_at(g, "id"));
-	out_f(o, "  ");
-	out_text(o, value_str_at(g, "title"));
-	out_f(o, "\nAs it was at " STR_FMT ", after event %lld (" STR_FMT ").\n",
-			STR_ARG(out_clock(o, value_str_at(res, "at"))),
-			(long long)value_int_at(res, "seq"),
-			STR_ARG(out_clock(o, value_str_at(res, "seq_at"))));
-	goal_show_record(o, g);
+	say(o, res,
+			"{goal.id*bold}  {goal.title}\n"
+			"As it was at {at:clock}, after event {seq:n} ({seq_at:clock}).\n");
+	goal_show_record(o, value_at(res, "goal"));
 	out_f(o, "\n");
 	plan_tree_rows(c, value_at(value_at(res, "plan"), "phases"), STR(""), 0);
 	table_end(o, "");

@@ -1,6 +1,7 @@
 /* Changing goals: what they say, and how they stand. */
 #include "base/str.h"
 #include "cli/call/command.h"
+#include "cli/out/say.h"
 
 /* May it be made empty? What is a list, or a text that is long enough for a file. */
 static value *empty_of(struct cli *c, const struct op_param *p)
@@ -34,7 +35,7 @@ static int clear_param(struct cli *c, value *params, str name, struct ov_err *er
 
 int cmd_goal_update(struct cli *c, struct ov_err *err)
 {
-	const value *res, *changed, *clear = cli_list(c, "clear");
+	const value *res, *clear = cli_list(c, "clear");
 	value *params;
 	bool done;
 	int r = cli_params(c, &params, err);
@@ -45,25 +46,18 @@ int cmd_goal_update(struct cli *c, struct ov_err *err)
 		r = cli_ask(c, params, &res, &done, err);
 	if (r != 0 || done)
 		return r;
-	changed = value_at(res, "changed");
-	out_styled(&c->out, S_BOLD, id_short(value_str_at(res, "goal")));
-	out_f(&c->out, " changed:");
-	for (size_t i = 0; i < value_count(changed); i++)
-		out_f(&c->out, "%s " STR_FMT, i ? "," : "",
-				STR_ARG(value_str_or(value_item(changed, i), STR(""))));
-	out_f(&c->out, "\nNext  overseer goal show " STR_FMT "\n",
-			STR_ARG(id_short(value_str_at(res, "goal"))));
+	say(&c->out, res,
+			"{goal:id*bold} changed:[{?changed} {changed:list}]\n"
+			"Next  overseer goal show {goal:id}\n");
 	return 0;
 }
 
 /* One step of a goal's life: what it is now, what that means, and what may come next. */
 static void tell_step(struct cli *c, const value *res, const char *meaning, const char *next)
 {
-	str id = id_short(value_str_at(res, "goal"));
-
-	out_styled(&c->out, S_BOLD, id);
-	out_f(&c->out, " is " STR_FMT ". %s\nNext  overseer %s " STR_FMT "\n",
-			STR_ARG(value_str_at(res, "status")), meaning, next, STR_ARG(id));
+	say(&c->out, res, "{goal:id*bold} is {status}. ");
+	out_f(&c->out, "%s\nNext  overseer %s ", meaning, next);
+	say(&c->out, res, "{goal:id}\n");
 }
 
 void show_goal_pause(struct cli *c, const value *res)

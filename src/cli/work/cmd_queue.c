@@ -1,41 +1,31 @@
-#include "base/str.h"
 #include "cli/call/command.h"
+#include "cli/out/say.h"
 
-static void queue_row(struct out *o, const value *x, const struct ids *goals, size_t place)
-{
-	str until = value_str_at(x, "not_before");
-
-	cell_right(o, S_DIM, arena_printf(o->arena, "%zu", place));
-	cell_f(o, S_BOLD, STR_FMT "/" STR_FMT, STR_ARG(ids_short(goals, value_str_at(x, "goal"))),
-			STR_ARG(value_str_at(x, "node")));
-	cell(o, S_PLAIN, out_short(o, value_str_at(x, "name"), 40));
-	cell_f(o, S_DIM, "priority %lld", (long long)value_int_at(x, "priority"));
-	cell(o, S_PLAIN, value_str_at(x, "agent"));
-	cell(o, S_PLAIN, value_str_at(x, "step"));
-	cell_right(o, S_DIM, out_age(o, value_str_at(x, "since")));
-	if (until.n)
-		cell_f(o, S_YELLOW, "again " STR_FMT ": " STR_FMT, STR_ARG(out_until(o, until)),
-				STR_ARG(out_short(o, value_str_at(x, "why"), 120)));
-	else
-		cell(o, S_CYAN, out_short(o, value_str_at(x, "why"), 120));
-	row_end(o);
-}
+static const struct column queue_columns[] = {
+	{ "{goal:id}/{node}", .style = S_BOLD },
+	{ .text = "{name:40}" },
+	{ "priority {priority:n}", .style = S_DIM },
+	{ .text = "{agent}" },
+	{ .text = "{step}" },
+	{ "{since:age}", .style = S_DIM, .right = true },
+};
 
 static void show_queue(struct out *o, const char *title, const value *list)
 {
-	struct ids goals = { 0 };
+	out_heading(o, title, value_count(list));
+	for (size_t i = 0; i < value_count(list); i++) {
+		const value *x = value_item(list, i);
+		bool waits = value_str_at(x, "not_before").n > 0;
 
-	if (value_count(list) == 0)
-		return;
-	out_styled(o, S_BOLD, str_from(title));
-	out_f(o, " (%zu)\n", value_count(list));
-	for (size_t i = 0; i < value_count(list); i++)
-		ids_add(&goals, value_str_at(value_item(list, i), "goal"));
-	goals.partial = true;
-	for (size_t i = 0; i < value_count(list); i++)
-		queue_row(o, value_item(list, i), &goals, i + 1);
+		cell_right(o, S_DIM, arena_printf(o->arena, "%zu", i + 1));
+		say_cells(o, x, queue_columns);
+		cell(o, waits ? S_YELLOW : S_CYAN,
+				say_text(o, x,
+						"[{?not_before}again {not_before:until}: "
+		                                "]{why:120}"));
+		row_end(o);
+	}
 	table_end(o, "  ");
-	ids_done(&goals);
 }
 
 void show_queue_list(struct cli *c, const value *res)
@@ -48,21 +38,14 @@ void show_queue_list(struct cli *c, const value *res)
 
 void show_queue_retry(struct cli *c, const value *res)
 {
-	out_text(&c->out, value_str_at(res, "node"));
-	out_f(&c->out, " waits no longer; next step: ");
-	out_text(&c->out, value_str_at(res, "stage"));
-	out_f(&c->out, "\nNext  overseer queue list\n");
+	say(&c->out, res,
+			"{node} waits no longer; next step: {stage}\nNext  overseer queue list\n");
 }
 
 void show_queue_drop(struct cli *c, const value *res)
 {
-	out_text(&c->out, value_str_at(res, "node"));
-	out_f(&c->out, " is out of the queue and blocked.");
-	if (value_str_at(res, "branch").n) {
-		out_f(&c->out, " Its work is on branch ");
-		out_text(&c->out, value_str_at(res, "branch"));
-		out_f(&c->out, ".");
-	}
-	out_f(&c->out, "\nNext  overseer work unblock " STR_FMT " --reason TEXT\n",
-			STR_ARG(out_clean(&c->out, value_str_at(res, "node"))));
+	say(&c->out, res,
+			"{node} is out of the queue and blocked.[{?branch} Its work is on branch "
+	                "{branch}.]\n"
+			"Next  overseer work unblock {node} --reason TEXT\n");
 }

@@ -1,43 +1,52 @@
-#include "base/duration.h"
 #include "base/str.h"
 #include "cli/call/command.h"
+#include "cli/out/say.h"
 #include "cli/work/oversight.h"
 #include "cli/work/work.h"
 
-static void list_row(struct out *o, const value *n, const struct ids *goals, bool many)
+static void state_cell(struct out *o, const value *n)
 {
-	str status = value_str_at(n, "status"), commit = value_str_at(n, "commit");
+	str status = value_str_at(n, "status"), block = value_str_at(n, "block");
 
-	if (many)
-		cell_f(o, S_BOLD, STR_FMT "/" STR_FMT,
-				STR_ARG(ids_short(goals, value_str_at(n, "goal"))),
-				STR_ARG(value_str_at(n, "id")));
-	else
-		cell(o, S_BOLD, value_str_at(n, "id"));
 	if (value_str_at(n, "stalled_since").n)
-		cell_f(o, S_YELLOW, STR_FMT ", stalled " STR_FMT, STR_ARG(status),
-				STR_ARG(out_age(o, value_str_at(n, "stalled_since"))));
+		cell(o, S_YELLOW, say_text(o, n, "{status}, stalled {stalled_since:age}"));
 	else if (value_str_at(n, "waiting").n)
 		cell(o, S_YELLOW, STR("waiting"));
-	else if (value_str_at(n, "block").n && !str_is(value_str_at(n, "block"), "none"))
-		cell_f(o, status_style(status), STR_FMT " (" STR_FMT ")", STR_ARG(status),
-				STR_ARG(value_str_at(n, "block")));
+	else if (block.n && !str_is(block, "none"))
+		cell(o, status_style(status), say_text(o, n, "{status} ({block})"));
 	else
 		cell(o, status_style(status), status);
-	cell_right(o, S_DIM, out_age(o, value_str_at(n, "updated_at")));
-	cell(o, S_PLAIN, out_short(o, value_str_at(n, "name"), 50));
+}
+
+/* Who works on it, what it waits for, or what came of it. */
+static void work_cell(struct out *o, const value *n)
+{
+	str commit = value_str_at(n, "commit");
+
 	if (value_str_at(n, "waiting").n)
 		cell(o, S_YELLOW, value_str_at(n, "waiting_for"));
 	else if (value_str_at(n, "worker").n)
-		cell_f(o, S_CYAN, STR_FMT " in " STR_FMT ": " STR_FMT,
-				STR_ARG(value_str_at(n, "agent")),
-				STR_ARG(value_str_at(n, "worker")),
-				STR_ARG(value_str_at(n, "stage")));
+		cell(o, S_CYAN, say_text(o, n, "{agent} in {worker}: {stage}"));
 	else if (commit.n)
 		cell_f(o, S_DIM, "commit " STR_FMT, STR_ARG(str_sub(commit, 0, 10)));
 	else
-		cell(o, S_DIM, out_short(o, value_str_at(n, "status_reason"), 60));
-	row_end(o);
+		cell(o, S_DIM, say_text(o, n, "{status_reason:60}"));
+}
+
+static const struct column node_columns[] = {
+	{ .own = state_cell },
+	{ "{updated_at:age}", .style = S_DIM, .right = true },
+	{ .text = "{name:50}" },
+	{ .own = work_cell },
+};
+
+static void list_row(struct out *o, const value *n, const struct ids *goals, bool many)
+{
+	str goal = many ? ids_short(goals, value_str_at(n, "goal")) : STR("");
+
+	cell_f(o, S_BOLD, STR_FMT "%s" STR_FMT, STR_ARG(goal), many ? "/" : "",
+			STR_ARG(value_str_at(n, "id")));
+	say_row(o, n, node_columns);
 }
 
 void show_work_list(struct cli *c, const value *res)
@@ -64,89 +73,49 @@ void show_work_list(struct cli *c, const value *res)
 		out_f(&c->out, "No work%s.\n", cli_narrowed(c) ? " fits" : " yet");
 }
 
-static void show_runs(struct out *o, const value *runs)
-{
-	if (value_count(runs))
-		out_f(o, "\nRuns\n");
-	for (size_t i = 0; i < value_count(runs); i++) {
-		const value *x = value_item(runs, i);
+static const struct column run_columns[] = {
+	{ "{id:id}", .style = S_BOLD },
+	{ .text = "attempt {attempt:n}" },
+	{ "{status}", .status = "status" },
+	{ "{verification}", .status = "verification" },
+	{ "{message:60}", .style = S_DIM },
+};
 
-		cell(o, S_BOLD, id_short(value_str_at(x, "id")));
-		cell_f(o, S_PLAIN, "attempt %lld", (long long)value_int_at(x, "attempt"));
-		cell(o, status_style(value_str_at(x, "status")), value_str_at(x, "status"));
-		cell(o, status_style(value_str_at(x, "verification")),
-				value_str_at(x, "verification"));
-		cell(o, S_DIM, out_short(o, value_str_at(x, "message"), 60));
-		row_end(o);
-	}
-	table_end(o, "  ");
-}
+static const struct column dispatch_columns[] = {
+	{ "{id:id}", .style = S_BOLD },
+	{ .text = "{purpose} ({mode})" },
+	{ "{result}", .status = "result" },
+	{ "{at:age}", .style = S_DIM, .right = true },
+	{ "{notes:60}", .style = S_DIM },
+};
 
-static str ago(struct out *o, str at, str what)
-{
-	if (!at.n)
-		return STR("");
-	return arena_printf(o->arena, STR_FMT "%s" STR_FMT " ago", STR_ARG(what),
-			what.n ? ", " : "", STR_ARG(out_age(o, at)));
-}
+#define COUNTS_TEXT "epoch {epoch:n}, attempt {attempt:n}, retries {retry_count:n}"
 
-static void show_dispatches(struct out *o, const value *list)
-{
-	if (value_count(list))
-		out_f(o, "\nDispatches\n");
-	for (size_t i = 0; i < value_count(list); i++) {
-		const value *d = value_item(list, i);
-
-		cell(o, S_BOLD, id_short(value_str_at(d, "id")));
-		cell_f(o, S_PLAIN, STR_FMT " (" STR_FMT ")", STR_ARG(value_str_at(d, "purpose")),
-				STR_ARG(value_str_at(d, "mode")));
-		cell(o, status_style(value_str_at(d, "result")), value_str_at(d, "result"));
-		cell_right(o, S_DIM, out_age(o, value_str_at(d, "at")));
-		cell(o, S_DIM, out_short(o, value_str_at(d, "notes"), 60));
-		row_end(o);
-	}
-	table_end(o, "  ");
-}
+static const struct shown_field assignment_fields[] = {
+	{ "Session", .text = "{session_key}" },
+	{ "Branch", .text = "{branch}" },
+	{ "Activity",
+			.text = "[{?last_activity_at}[{?activity}{activity}, "
+	                        "]{last_activity_at:age} ago]" },
+};
 
 static void show_assignment(struct out *o, const value *as)
 {
-	struct arena *a = o->arena;
 	str stage = value_str_at(as, "stage");
-	bool idle = str_is(stage, "none");
 
 	if (value_count(as) == 0)
 		return;
-	out_field(o, "Assigned",
-			arena_printf(a,
-					"to " STR_FMT " in " STR_FMT ": " STR_FMT "%s" STR_FMT
-					"; epoch %lld, attempt %lld, retries %lld",
-					STR_ARG(value_str_at(as, "agent")),
-					STR_ARG(value_str_at(as, "worker")),
-					STR_ARG(value_str_at(as, "status")),
-					idle ? "" : ", step: ", STR_ARG(idle ? STR("") : stage),
-					(long long)value_int_at(as, "epoch"),
-					(long long)value_int_at(as, "attempt"),
-					(long long)value_int_at(as, "retry_count")));
-	out_field(o, "Session", value_str_at(as, "session_key"));
-	out_field(o, "Branch", value_str_at(as, "branch"));
-	out_field(o, "Activity",
-			ago(o, value_str_at(as, "last_activity_at"), value_str_at(as, "activity")));
-	if (value_str_at(as, "expected_at").n && str_is(stage, "running"))
-		out_field(o, "Expected", out_until(o, value_str_at(as, "expected_at")));
-	out_field(o, "Recovery",
-			arena_printf(a,
-					"stalled after " STR_FMT
-					" of silence; after nudges: " STR_FMT,
-					STR_ARG(duration_format_short(a,
-							value_int_at(as, "idle_after"))),
-					STR_ARG(value_str_at(as, "recovery_policy"))));
-	if (value_str_at(as, "backoff_until").n)
-		out_field(o, "Backoff",
-				arena_printf(a, "until " STR_FMT,
-						STR_ARG(out_clock(o,
-								value_str_at(as,
-										"backoff_"
-										"until")))));
+	say_field(o, as, "Assigned",
+			str_is(stage, "none") ? "to {agent} in {worker}: {status}; " COUNTS_TEXT
+					      : "to {agent} in {worker}: {status}, step: "
+	                                        "{stage}; " COUNTS_TEXT);
+	say_fields(o, as, assignment_fields);
+	if (str_is(stage, "running"))
+		say_field(o, as, "Expected", "[{expected_at:until}]");
+	say_field(o, as, "Recovery",
+			"stalled after {idle_after:took} of silence; after nudges: "
+	                "{recovery_policy}");
+	say_field(o, as, "Backoff", "[{?backoff_until}until {backoff_until:clock}]");
 }
 
 /* Where it stands: what we hold to be true, and beside it what the agent says. */
@@ -156,39 +125,27 @@ static void show_standing(struct out *o, const value *n)
 	bool claims = str_is(reported, "done") && !str_is(status, "done");
 
 	cell(o, S_DIM, STR("Status"));
-	cell_f(o, status_style(status), STR_FMT "%s" STR_FMT, STR_ARG(status),
-			value_str_at(n, "status_reason").n ? ": " : "",
-			STR_ARG(value_str_at(n, "status_reason")));
+	cell(o, status_style(status),
+			say_text(o, n, "{status}[{?status_reason}: {status_reason}]"));
 	row_end(o);
 	if (str_is(status, "blocked"))
-		out_field(o, "Blocked",
-				arena_printf(o->arena, "by " STR_FMT " (" STR_FMT ")",
-						STR_ARG(value_str_at(n, "blocked_by")),
-						STR_ARG(value_str_at(n, "block"))));
-	out_field(o, "Unblock", value_str_at(n, "unblock_when"));
+		say_field(o, n, "Blocked", "by {blocked_by} ({block})");
+	say_field(o, n, "Unblock", "{unblock_when}");
 	if (reported.n)
-		out_field(o, "Reported",
-				ago(o, value_str_at(n, "reported_at"),
-						arena_printf(o->arena, STR_FMT " by the agent%s",
-								STR_ARG(reported),
-								claims ? "; not accepted yet"
-								       : "")));
-	out_field(o, "Answer", value_str_at(n, "answer"));
+		say_field(o, n, "Reported",
+				claims ? "[{?reported_at}{reported_status} by the agent; not "
+		                         "accepted yet, "
+					 "{reported_at:age} ago]"
+				       : "[{?reported_at}{reported_status} by the agent, "
+		                         "{reported_at:age} ago]");
+	say_field(o, n, "Answer", "{answer}");
 	if (value_bool_at(n, "episode_open"))
-		out_field(o,
+		say_field(o, n,
 				str_is(value_str_at(value_at(n, "assignment"), "status"), "stalled")
 						? "Stalled"
 						: "Had stalled",
-				ago(o, value_str_at(n, "episode_at"),
-						value_str_at(n, "episode_reason")));
-}
-
-static void show_hints(struct out *o, str effort, str risk)
-{
-	out_field(o, "Effort",
-			arena_printf(o->arena, STR_FMT "%s" STR_FMT, STR_ARG(effort),
-					risk.n ? effort.n ? ", risk " : "risk " : "",
-					STR_ARG(risk)));
+				"[{?episode_at}[{?episode_reason}{episode_reason}, "
+		                "]{episode_at:age} ago]");
 }
 
 /* "read, edit, not Bash"; empty: all. */
@@ -216,53 +173,47 @@ static str left_out(const value *runs)
 	return last;
 }
 
-static void show_node(struct cli *c, const value *n)
+static const struct shown_field node_fields[] = {
+	{ "Objective", .text = "{objective}" },
+	{ "Outcome", .text = "{outcome}" },
+	{ "Done when", .text = "{definition_of_done}" },
+	{ "Accepted if", "acceptance", true },
+	{ "After", .text = "{deps:list}" },
+	{ "Blocks", .text = "{blocks:list}" },
+	{ "Parts", .text = "{children:list}" },
+	{ "Agent", .text = "{suggested_agent}" },
+	{ "Needs", .text = "{required_tools:list}" },
+};
+
+void show_work_show(struct cli *c, const value *n)
 {
 	const value *as = value_at(n, "last_assignment");
 	struct out *o = &c->out;
 
-	out_styled(o, S_BOLD, value_str_at(n, "id"));
-	out_f(o, "  ");
-	out_text(o, value_str_at(n, "name"));
-	out_f(o, "\n");
+	say(o, n, "{id*bold}  {name}\n");
 	show_standing(o, n);
-	out_field(o, "Now", value_str_at(value_at(n, "now"), "text"));
-	out_field(o, "Goal", value_str_at(n, "goal"));
+	say_field(o, n, "Now", "{now.text}");
+	say_field(o, n, "Goal", "{goal}");
 	out_field(o, "Path", out_joined(o->arena, value_at(n, "path"), " > "));
-	out_field(o, "Objective", value_str_at(n, "objective"));
-	out_field(o, "Outcome", value_str_at(n, "outcome"));
-	out_field(o, "Done when", value_str_at(n, "definition_of_done"));
-	out_fields(o, "Accepted if", value_at(n, "acceptance"));
-	out_field(o, "After", out_joined(o->arena, value_at(n, "deps"), ", "));
-	out_field(o, "Blocks", out_joined(o->arena, value_at(n, "blocks"), ", "));
-	out_field(o, "Parts", out_joined(o->arena, value_at(n, "children"), ", "));
-	out_field(o, "Agent", value_str_at(n, "suggested_agent"));
-	out_field(o, "Needs", out_joined(o->arena, value_at(n, "required_tools"), ", "));
+	say_fields(o, n, node_fields);
 	out_field(o, "Tools",
 			value_str_at(n, "tools_problem").n
 					? value_str_at(n, "tools_problem")
 					: tools_text(o->arena, value_at(n, "tools")));
-	show_hints(o, value_str_at(n, "effort"), value_str_at(n, "risk"));
-	out_field(o, "Check", value_str_at(n, "check_command"));
-	out_field(o, "Commit", value_str_at(n, "commit"));
+	say_field(o, n, "Effort", "{effort}[{?risk}[{?effort}, ]risk {risk}]");
+	say_field(o, n, "Check", "{check_command}");
+	say_field(o, n, "Commit", "{commit}");
 	out_field(o, "Not in work", left_out(value_at(n, "runs")));
 	show_assignment(o, as);
 	table_end(o, "");
-	show_dispatches(o, value_at(as, "dispatches"));
-	show_runs(o, value_at(n, "runs"));
+	say(o, as, "[{?dispatches}\nDispatches\n]");
+	say_table(o, value_at(as, "dispatches"), dispatch_columns, "  ");
+	say(o, n, "[{?runs}\nRuns\n]");
+	say_table(o, value_at(n, "runs"), run_columns, "  ");
 	show_detections(o, value_at(n, "detections"), 5);
-	out_f(o, "Next  overseer explain " STR_FMT "/" STR_FMT,
-			STR_ARG(id_short(value_str_at(n, "goal"))),
-			STR_ARG(out_clean(o, value_str_at(n, "id"))));
-	if (value_int_at(n, "iterations_n"))
-		out_f(o, "      overseer work iterations " STR_FMT,
-				STR_ARG(out_clean(o, value_str_at(n, "id"))));
-	out_f(o, "\n");
-}
-
-void show_work_show(struct cli *c, const value *res)
-{
-	show_node(c, res);
+	say(o, n,
+			"Next  overseer explain {goal:id}/{id}"
+			"[{?iterations_n}      overseer work iterations {id}]\n");
 }
 
 static void show_released(struct out *o, const value *res)
@@ -297,27 +248,21 @@ void show_consequences(struct out *o, const value *res)
 	const value *left = value_at(res, "unmerged");
 
 	show_released(o, res);
-	if (!left || left->kind != V_OBJECT)
-		return;
-	out_f(o, "%s ",
-			value_bool_at(left, "run_stops")
-					? "Its run is stopped. What it made is kept on branch"
-					: "Its commits were not merged. They are kept on branch");
-	out_text(o, value_str_at(left, "branch"));
-	out_f(o, ".\n");
+	if (left && left->kind == V_OBJECT)
+		say(o, left,
+				"[{?run_stops}Its run is stopped. What it made is"
+				"|Its commits were not merged. They are] kept on branch "
+		                "{branch}.\n");
 }
 
 /* The answer in a line, what else there is to know, and where to look. */
 static void tell_node(struct cli *c, const value *res, const char *more)
 {
-	out_styled(&c->out, S_BOLD, value_str_at(res, "node"));
-	out_f(&c->out, " is ");
-	out_styled(&c->out, status_style(value_str_at(res, "status")), value_str_at(res, "status"));
-	out_f(&c->out, ".%s%s\n", more,
-			value_bool_at(res, "goal_reopened") ? " Its goal is active again." : "");
+	say(&c->out, res, "{node*bold} is {status*status}.");
+	out_f(&c->out, "%s", more);
+	say(&c->out, res, "[{?goal_reopened} Its goal is active again.]\n");
 	show_consequences(&c->out, res);
-	out_f(&c->out, "Next  overseer explain " STR_FMT "\n",
-			STR_ARG(out_clean(&c->out, value_str_at(res, "node"))));
+	say(&c->out, res, "Next  overseer explain {node}\n");
 }
 
 void show_work_done(struct cli *c, const value *res)
@@ -357,26 +302,16 @@ void show_work_rerun(struct cli *c, const value *res)
 
 void show_work_nudge(struct cli *c, const value *res)
 {
-	out_styled(&c->out, S_BOLD, value_str_at(res, "node"));
-	if (cli_has(c, "now"))
-		out_f(&c->out,
-				" is interrupted; its session goes on.\nNext  overseer work "
-				"show " STR_FMT "\n",
-				STR_ARG(value_str_at(res, "node")));
-	else
-		out_f(&c->out,
-				" is asked for its status.\nNext  overseer run log " STR_FMT
-				" --follow\n",
-				STR_ARG(id_short(value_str_at(res, "run"))));
+	say(&c->out, res,
+			cli_has(c, "now") ? "{node*bold} is interrupted; its session goes on.\n"
+					    "Next  overseer work show {node}\n"
+					  : "{node*bold} is asked for its status.\n"
+					    "Next  overseer run log {run:id} --follow\n");
 }
 
 void show_work_scope(struct cli *c, const value *res)
 {
-	out_styled(&c->out, S_BOLD, value_str_at(res, "node"));
-	out_f(&c->out, " may use: ");
+	say(&c->out, res, "{node*bold} may use: ");
 	out_text(&c->out, tools_text(c->arena, value_at(res, "tools")));
-	out_f(&c->out,
-			". This holds from its next turn on.\nNext  overseer work "
-			"show " STR_FMT "\n",
-			STR_ARG(out_clean(&c->out, value_str_at(res, "node"))));
+	say(&c->out, res, ". This holds from its next turn on.\nNext  overseer work show {node}\n");
 }
