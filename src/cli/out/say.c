@@ -143,14 +143,14 @@ static str take_behind(str *s, char mark)
 	return behind;
 }
 
-/* "path:form*style|otherwise" */
+/* "path:form*style|otherwise" or "=text*style" */
 static struct part part_of(str s)
 {
-	struct part p;
+	bool text = str_starts(s, STR("="));
+	struct part p = { .otherwise = text ? STR("") : take_behind(&s, '|') };
 
-	p.otherwise = take_behind(&s, '|');
 	p.style = take_behind(&s, '*');
-	p.form = take_behind(&s, ':');
+	p.form = text ? STR("") : take_behind(&s, ':');
 	p.path = s;
 	return p;
 }

@@ -35,7 +35,7 @@ static void show_tasks(struct out *o, const value *res)
 
 	say_field(o, value_at(res, "tasks"), "Tasks",
 			"{running:n} running, {waiting:n} waiting, {done:n} done, {blocked:n} "
-	                "blocked");
+			"blocked");
 	say_field(o, res, "Failed",
 			"{failures_in_a_row:n} in a row (pauses at {max_failures_in_a_row:n})");
 	say_field(o, pool, "Pool",
@@ -44,7 +44,7 @@ static void show_tasks(struct out *o, const value *res)
 	if (value_int_at(pool, "same_task_in_a_row") >= SAME_TASKS_TOLD)
 		say_field(o, pool, answered ? "" : "Pool",
 				"the pool gave the same task {same_task_in_a_row:n} times in a "
-		                "row");
+				"row");
 }
 
 void show_auto_get(struct cli *c, const value *res)

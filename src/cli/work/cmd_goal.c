@@ -86,9 +86,9 @@ int cmd_goal_create(struct cli *c, struct ov_err *err)
 		tell_plan(c, value_str_at(res, "goal"));
 	say(&c->out, res,
 			planned ? "Next  overseer plan show {goal:id}      overseer status "
-	                          "--watch\n"
+				  "--watch\n"
 				: "It has no plan yet.\nNext  overseer plan apply --goal {goal:id} "
-	                          "FILE\n");
+				  "FILE\n");
 	return 0;
 }
 
@@ -132,7 +132,7 @@ void show_goal_list(struct cli *c, const value *res)
 				ids.partial ? " fit" : "");
 	say(o, res,
 			"[{?archived}and {archived:n} archived: overseer goal list --status "
-	                "archived\n]");
+			"archived\n]");
 }
 
 static void list_risks(struct out *o, const value *risks)
@@ -140,7 +140,7 @@ static void list_risks(struct out *o, const value *risks)
 	for (size_t i = 0; i < value_count(risks); i++)
 		say_field(o, value_item(risks, i), i ? "" : "Risks",
 				"{risk}[{?impact}; impact: {impact}][{?mitigation}; against it: "
-		                "{mitigation}]");
+				"{mitigation}]");
 }
 
 static void show_usage(struct out *o, const value *usage)

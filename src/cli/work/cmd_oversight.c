@@ -1,8 +1,8 @@
 /* What oversight saw: the iterations of a node, and what was found in a goal. */
 #include "cli/work/oversight.h"
 
-#include "base/duration.h"
 #include "base/str.h"
+#include "cli/out/say.h"
 
 static enum style severity_style(str severity)
 {
@@ -37,73 +37,83 @@ static str quality(struct out *o, const value *it)
 			STR_ARG(percent(o, value_int_at(it, "coverage_centi"))));
 }
 
-static void iteration_row(struct out *o, const value *it)
+static void judged_cell(struct out *o, const value *it)
 {
 	bool failed = value_bool_at(it, "failed");
-	str source = value_str_at(it, "completion_source");
 
-	cell_f(o, S_BOLD, "%lld", (long long)value_int_at(it, "number"));
 	cell(o, failed ? S_RED : S_GREEN, failed ? value_str_at(it, "failure_class") : STR("good"));
-	cell_f(o, S_PLAIN, "%zu file%s", value_count(value_at(it, "files")),
-			value_count(value_at(it, "files")) == 1 ? "" : "s");
-	cell(o, S_PLAIN, quality(o, it));
-	cell(o, S_PLAIN,
-			str_is(source, "unknown")
-					? STR("")
-					: arena_printf(o->arena, STR_FMT " (" STR_FMT ")",
-							  STR_ARG(percent(o,
-									  value_int_at(it,
-											  "completi"
-											  "on_"
-											  "cent"
-											  "i"))),
-							  STR_ARG(source)));
-	cell_right(o, S_DIM, duration_format_short(o->arena, value_int_at(it, "duration_ms")));
-	cell_right(o, S_DIM, out_age(o, value_str_at(it, "at")));
-	cell(o, S_PLAIN, out_short(o, value_str_at(it, "error"), 70));
-	row_end(o);
 }
+
+static void files_cell(struct out *o, const value *it)
+{
+	size_t n = value_count(value_at(it, "files"));
+
+	cell_f(o, S_PLAIN, "%zu file%s", n, n == 1 ? "" : "s");
+}
+
+static void quality_cell(struct out *o, const value *it)
+{
+	cell(o, S_PLAIN, quality(o, it));
+}
+
+static void completion_cell(struct out *o, const value *it)
+{
+	str source = value_str_at(it, "completion_source"),
+	    done = percent(o, value_int_at(it, "completion_centi"));
+
+	if (str_is(source, "unknown"))
+		cell(o, S_PLAIN, STR(""));
+	else
+		cell_f(o, S_PLAIN, STR_FMT " (" STR_FMT ")", STR_ARG(done), STR_ARG(source));
+}
+
+static const struct column iteration_columns[] = {
+	{ "{number:n}", .style = S_BOLD },
+	{ .own = judged_cell },
+	{ .own = files_cell },
+	{ .own = quality_cell },
+	{ .own = completion_cell },
+	{ "{duration_ms:took}", .style = S_DIM, .right = true },
+	{ "{at:age}", .style = S_DIM, .right = true },
+	{ .text = "{error:70}" },
+};
 
 void show_iteration_list(struct cli *c, const value *res)
 {
+	const value *list = value_at(res, "iterations");
 	struct out *o = &c->out;
-	const value *list;
-	int64_t count;
 
-	list = value_at(res, "iterations");
-	count = value_int_at(res, "count");
-	for (size_t i = 0; i < value_count(list); i++)
-		iteration_row(o, value_item(list, i));
-	table_end(o, "");
-	if (!count)
-		out_f(o, "No run of it was judged yet.\n");
-	else if ((size_t)count > value_count(list))
-		out_f(o, "%s%lld in all; the log has them.\n",
-				value_count(list) ? "These are the newest of " : "It took ",
-				(long long)count);
-	if (count)
-		out_f(o, "Next  overseer report " STR_FMT "\n",
-				STR_ARG(id_short(value_str_at(res, "goal"))));
+	say_table(o, list, iteration_columns, "");
+	if ((size_t)value_int_at(res, "count") > value_count(list))
+		say(o, res,
+				"[{?iterations}These are the newest of |It took ]{count:n} in all; "
+		                "the log has them.\n");
+	say(o, res, "[{?count}Next  overseer report {goal:id}\n|No run of it was judged yet.\n]");
 }
 
-static void detection_row(struct out *o, const value *d)
+static void severity_cell(struct out *o, const value *d)
 {
-	str severity = value_str_at(d, "severity"), node = value_str_at(d, "node_id"),
-	    said = value_str_at(d, "effectiveness");
-	int64_t asked = value_int_at(d, "escalation");
-
-	cell(o, S_BOLD, value_str_at(d, "type"));
-	cell(o, severity_style(severity), severity);
-	cell(o, S_PLAIN, node.n ? node : STR("(goal)"));
-	cell_f(o, S_DIM, "#%lld", (long long)value_int_at(d, "iteration"));
-	cell(o, S_PLAIN, value_str_at(d, "level"));
-	cell_right(o, S_DIM, out_age(o, value_str_at(d, "at")));
-	cell(o, S_PLAIN, out_short(o, value_str_at(d, "message"), 80));
-	cell(o, S_DIM, str_is(said, "open") ? STR("") : said);
-	cell(o, S_YELLOW,
-			asked ? arena_printf(o->arena, "inbox #%lld", (long long)asked) : STR(""));
-	row_end(o);
+	cell(o, severity_style(value_str_at(d, "severity")), value_str_at(d, "severity"));
 }
+
+static void effect_cell(struct out *o, const value *d)
+{
+	str said = value_str_at(d, "effectiveness");
+
+	cell(o, S_DIM, str_is(said, "open") ? STR("") : said);
+}
+
+static const struct column detection_columns[] = {
+	{ "{type}", .style = S_BOLD },
+	{ .own = severity_cell },
+	{ .text = "{node_id|(goal)}" },
+	{ "#{iteration:n}", .style = S_DIM },
+	{ .text = "{level}" },
+	{ "{at:age}", .style = S_DIM, .right = true },
+	{ .text = "{message:80}" },
+	{ .own = effect_cell },
+	{ "[{?escalation}inbox #{escalation:n}]", .style = S_YELLOW },
+};
 
 void show_detections(struct out *o, const value *list, size_t most)
 {
@@ -113,7 +123,7 @@ void show_detections(struct out *o, const value *list, size_t most)
 		return;
 	out_f(o, "\nFound by oversight\n");
 	for (size_t i = 0; i < n && i < most; i++)
-		detection_row(o, value_item(list, i));
+		say_row(o, value_item(list, i), detection_columns);
 	table_end(o, "  ");
 	if (n > most)
 		out_f(o, "  and %zu before that\n", n - most);
@@ -121,27 +131,16 @@ void show_detections(struct out *o, const value *list, size_t most)
 
 void show_detection_list(struct cli *c, const value *res)
 {
+	const value *list = value_at(res, "detections");
 	struct out *o = &c->out;
-	const value *list;
 
-	list = value_at(res, "detections");
 	for (size_t i = 0; i < value_count(list); i++) {
 		const value *d = value_item(list, i);
 
-		detection_row(o, d);
+		say_row(o, d, detection_columns);
 		table_end(o, "");
 		out_lines(o, "    ", value_str_at(d, "message"));
-		out_f(o, "    ");
-		out_text(o, value_str_at(d, "did"));
-		if (value_str_at(d, "judged_because").n) {
-			out_f(o, "; " STR_FMT ": ", STR_ARG(value_str_at(d, "effectiveness")));
-			out_text(o, value_str_at(d, "judged_because"));
-		}
-		out_f(o, "\n");
+		say(o, d, "    {did}[{?judged_because}; {effectiveness}: {judged_because}]\n");
 	}
-	if (value_count(list) == 0)
-		out_f(o, "Nothing was found.\n");
-	else
-		out_f(o, "Next  overseer report " STR_FMT "\n",
-				STR_ARG(id_short(value_str_at(res, "goal"))));
+	say(o, res, "[{?detections}Next  overseer report {goal:id}\n|Nothing was found.\n]");
 }

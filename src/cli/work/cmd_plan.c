@@ -1,5 +1,6 @@
 #include "base/buf.h"
 #include "base/str.h"
+#include "cli/out/say.h"
 #include "cli/work/plan_file.h"
 #include "data/value/json.h"
 
@@ -56,15 +57,11 @@ static void print_nodes(struct cli *c, const value *list, const char *sign, enum
 				out_clean(o,
 						arena_printf(c->arena, "%s " STR_FMT, sign,
 								STR_ARG(value_str_at(n, "id")))));
-		out_f(o, "  ");
-		out_text(o, value_str_at(n, "name"));
-		out_f(o, "\n");
+		say(o, n, "  {name}\n");
 		for (size_t k = 0; k < value_count(changes); k++) {
 			const value *x = value_item(changes, k);
 
-			out_f(o, "    ");
-			out_text(o, value_str_at(x, "key"));
-			out_f(o, ": ");
+			say(o, x, "    {key}: ");
 			out_text(o, member_text(c, value_at(x, "from")));
 			out_f(o, o->utf8 ? " → " : " -> ");
 			out_text(o, member_text(c, value_at(x, "to")));
@@ -149,13 +146,10 @@ int cmd_plan_apply(struct cli *c, struct ov_err *err)
 	}
 	if (r != 0 || done)
 		return r;
-	out_f(&c->out, "Plan version %lld of " STR_FMT " is in force.\n",
-			(long long)value_int_at(res, "version"),
-			STR_ARG(id_short(value_str_at(res, "goal"))));
+	say(&c->out, res, "Plan version {version:n} of {goal:id} is in force.\n");
 	print_changes(c, res);
 	plan_print_warnings(c, value_at(res, "warnings"));
-	out_f(&c->out, "Next  overseer plan show " STR_FMT "      overseer status --watch\n",
-			STR_ARG(id_short(value_str_at(res, "goal"))));
+	say(&c->out, res, "Next  overseer plan show {goal:id}      overseer status --watch\n");
 	return 0;
 }
 
@@ -178,10 +172,10 @@ static str remark(struct cli *c, const value *n)
 	if (commit.n)
 		return arena_printf(c->arena, "commit " STR_FMT, STR_ARG(str_sub(commit, 0, 10)));
 	if (worker.n)
-		return arena_printf(c->arena, STR_FMT " in " STR_FMT ", %s" STR_FMT,
-				STR_ARG(value_str_at(n, "agent")), STR_ARG(worker),
-				value_int_at(n, "attempt") > 1 ? "retry, " : "",
-				STR_ARG(value_str_at(n, "stage")));
+		return say_text(&c->out, n,
+				value_int_at(n, "attempt") > 1
+						? "{agent} in {worker}, retry, {stage}"
+						: "{agent} in {worker}, {stage}");
 	if (str_is(status, "blocked") || str_is(status, "cancelled"))
 		return out_short(&c->out, value_str_at(n, "status_reason"), 60);
 	if (value_bool_at(n, "ready"))
@@ -240,55 +234,48 @@ void show_plan_show(struct cli *c, const value *res)
 		return;
 	}
 	progress = value_at(res, "progress");
-	out_styled(o, S_BOLD, id_short(value_str_at(res, "id")));
-	out_f(o, "  ");
-	out_text(o, value_str_at(res, "title"));
-	out_f(o, "\n" STR_FMT "  %lld/%lld done   ",
-			STR_ARG(out_bar(o, value_int_at(progress, "done"),
-					value_int_at(progress, "leaves"), 10)),
-			(long long)value_int_at(progress, "done"),
-			(long long)value_int_at(progress, "leaves"));
-	out_styled(o, status_style(value_str_at(res, "status")), value_str_at(res, "status"));
-	out_f(o, ", ");
-	out_styled(o, status_style(value_str_at(res, "health")), value_str_at(res, "health"));
-	out_f(o, "   plan version %lld\n\n", (long long)value_int_at(res, "plan_version"));
+	say(o, res, "{id:id*bold}  {title}\n");
+	out_text(o,
+			out_bar(o, value_int_at(progress, "done"), value_int_at(progress, "leaves"),
+					10));
+	say(o, res,
+			"  {progress.done:n}/{progress.leaves:n} done   {status*status}, "
+	                "{health*status}   "
+			"plan version {plan_version:n}\n\n");
 	plan_tree_rows(c, value_at(res, "phases"), STR(""), 0);
 	table_end(o, "");
-	if (value_count(value_at(res, "removed")))
-		out_f(o, "\n%zu removed by later versions: overseer plan history " STR_FMT "\n",
-				value_count(value_at(res, "removed")),
-				STR_ARG(id_short(value_str_at(res, "id"))));
+	say(o, res,
+			"[{?removed}\n{removed:count} removed by later versions: overseer plan "
+	                "history {id:id}\n]");
 }
+
+static void changes_cell(struct out *o, const value *v)
+{
+	cell_f(o, S_PLAIN, "+%zu ~%zu -%zu =%zu", how_many(value_at(v, "added")),
+			how_many(value_at(v, "changed")), how_many(value_at(v, "removed")),
+			how_many(value_at(v, "kept")));
+}
+
+static const struct column version_columns[] = {
+	{ "v{version:n}", .style = S_BOLD },
+	{ .text = "{at:clock}" },
+	{ .text = "{source}" },
+	{ .own = changes_cell },
+	{ "{actor}", .style = S_DIM },
+	{ .text = "{reason}" },
+};
 
 void show_plan_history(struct cli *c, const value *res)
 {
-	const value *list;
-	struct out *o = &c->out;
+	const value *list = value_at(res, "versions");
 
-	list = value_at(res, "versions");
-	for (size_t i = 0; i < value_count(list); i++) {
-		const value *v = value_item(list, i);
-
-		cell_f(o, S_BOLD, "v%lld", (long long)value_int_at(v, "version"));
-		cell(o, S_PLAIN, out_clock(o, value_str_at(v, "at")));
-		cell(o, S_PLAIN, value_str_at(v, "source"));
-		cell_f(o, S_PLAIN, "+%zu ~%zu -%zu =%zu", how_many(value_at(v, "added")),
-				how_many(value_at(v, "changed")), how_many(value_at(v, "removed")),
-				how_many(value_at(v, "kept")));
-		cell(o, S_DIM, value_str_at(v, "actor"));
-		cell(o, S_PLAIN, value_str_at(v, "reason"));
-		row_end(o);
-	}
-	table_end(o, "");
+	say_table(&c->out, list, version_columns, "");
 	if (value_count(list) > 1)
-		out_f(o, "\nNext  overseer plan diff " STR_FMT "\n",
-				STR_ARG(id_short(value_str_at(res, "goal"))));
+		say(&c->out, res, "\nNext  overseer plan diff {goal:id}\n");
 }
 
 void show_plan_diff(struct cli *c, const value *res)
 {
-	out_f(&c->out, "Plan of " STR_FMT ", version %lld to %lld\n",
-			STR_ARG(id_short(value_str_at(res, "goal"))),
-			(long long)value_int_at(res, "from"), (long long)value_int_at(res, "to"));
+	say(&c->out, res, "Plan of {goal:id}, version {from:n} to {to:n}\n");
 	print_diff(c, res);
 }

@@ -22,7 +22,7 @@ static void show_queue(struct out *o, const char *title, const value *list)
 		cell(o, waits ? S_YELLOW : S_CYAN,
 				say_text(o, x,
 						"[{?not_before}again {not_before:until}: "
-		                                "]{why:120}"));
+						"]{why:120}"));
 		row_end(o);
 	}
 	table_end(o, "  ");
@@ -46,6 +46,6 @@ void show_queue_drop(struct cli *c, const value *res)
 {
 	say(&c->out, res,
 			"{node} is out of the queue and blocked.[{?branch} Its work is on branch "
-	                "{branch}.]\n"
+			"{branch}.]\n"
 			"Next  overseer work unblock {node} --reason TEXT\n");
 }

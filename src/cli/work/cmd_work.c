@@ -96,7 +96,7 @@ static const struct shown_field assignment_fields[] = {
 	{ "Branch", .text = "{branch}" },
 	{ "Activity",
 			.text = "[{?last_activity_at}[{?activity}{activity}, "
-	                        "]{last_activity_at:age} ago]" },
+				"]{last_activity_at:age} ago]" },
 };
 
 static void show_assignment(struct out *o, const value *as)
@@ -108,13 +108,13 @@ static void show_assignment(struct out *o, const value *as)
 	say_field(o, as, "Assigned",
 			str_is(stage, "none") ? "to {agent} in {worker}: {status}; " COUNTS_TEXT
 					      : "to {agent} in {worker}: {status}, step: "
-	                                        "{stage}; " COUNTS_TEXT);
+						"{stage}; " COUNTS_TEXT);
 	say_fields(o, as, assignment_fields);
 	if (str_is(stage, "running"))
 		say_field(o, as, "Expected", "[{expected_at:until}]");
 	say_field(o, as, "Recovery",
 			"stalled after {idle_after:took} of silence; after nudges: "
-	                "{recovery_policy}");
+			"{recovery_policy}");
 	say_field(o, as, "Backoff", "[{?backoff_until}until {backoff_until:clock}]");
 }
 
@@ -134,10 +134,10 @@ static void show_standing(struct out *o, const value *n)
 	if (reported.n)
 		say_field(o, n, "Reported",
 				claims ? "[{?reported_at}{reported_status} by the agent; not "
-		                         "accepted yet, "
+					 "accepted yet, "
 					 "{reported_at:age} ago]"
 				       : "[{?reported_at}{reported_status} by the agent, "
-		                         "{reported_at:age} ago]");
+					 "{reported_at:age} ago]");
 	say_field(o, n, "Answer", "{answer}");
 	if (value_bool_at(n, "episode_open"))
 		say_field(o, n,
@@ -145,7 +145,7 @@ static void show_standing(struct out *o, const value *n)
 						? "Stalled"
 						: "Had stalled",
 				"[{?episode_at}[{?episode_reason}{episode_reason}, "
-		                "]{episode_at:age} ago]");
+				"]{episode_at:age} ago]");
 }
 
 /* "read, edit, not Bash"; empty: all. */
@@ -252,7 +252,7 @@ void show_consequences(struct out *o, const value *res)
 		say(o, left,
 				"[{?run_stops}Its run is stopped. What it made is"
 				"|Its commits were not merged. They are] kept on branch "
-		                "{branch}.\n");
+				"{branch}.\n");
 }
 
 /* The answer in a line, what else there is to know, and where to look. */

@@ -1,6 +1,7 @@
 /* Workers: what each does, tasks and words for them, and their end. */
 #include "base/str.h"
 #include "cli/call/command.h"
+#include "cli/out/say.h"
 #include "cli/work/worker.h"
 #include "core/model/limits.h"
 #include "core/model/model_worker.h"
@@ -8,61 +9,58 @@
 /* What is being done to it, or to be done, comes before what it does. */
 static void status_cell(struct out *o, const value *w)
 {
-	str status = value_str_at(w, "status"), wanted = value_str_at(w, "wanted"),
-	    under_way = value_str_at(w, "under_way");
-
-	if (under_way.n || wanted.n)
-		cell_f(o, S_YELLOW, STR_FMT ", %s " STR_FMT, STR_ARG(status),
-				under_way.n ? "under way:" : "then",
-				STR_ARG(under_way.n ? under_way : wanted));
+	if (value_str_at(w, "under_way").n || value_str_at(w, "wanted").n)
+		cell(o, S_YELLOW,
+				say_text(o, w,
+						"{status}, [{?under_way}under way: "
+		                                "{under_way}|then {wanted}]"));
 	else if (value_str_at(w, "waiting_for").n)
 		cell(o, S_YELLOW, STR("waiting"));
 	else
-		cell(o, status_style(status), status);
+		cell(o, status_style(value_str_at(w, "status")), value_str_at(w, "status"));
 }
 
-/* One row of a table: name, state, time in it, agent, task. */
+static void task_cell(struct out *o, const value *w)
+{
+	cell(o, value_str_at(w, "task").n ? S_PLAIN : S_DIM,
+			say_text(o, w, "[{task:50}|{reason:50}]"));
+}
+
+static const struct column worker_columns[] = {
+	{ "{name}", .style = S_BOLD },
+	{ .own = status_cell },
+	{ "{since:age}", .style = S_DIM, .right = true },
+	{ .text = "{works_as}" },
+	{ .own = task_cell },
+};
+
 static void worker_row(struct out *o, const value *w)
 {
-	str task = value_str_at(w, "task");
-
-	cell(o, S_BOLD, value_str_at(w, "name"));
-	status_cell(o, w);
-	cell_right(o, S_DIM, out_age(o, value_str_at(w, "since")));
-	cell(o, S_PLAIN, value_str_at(w, "works_as"));
-	cell(o, task.n ? S_PLAIN : S_DIM,
-			out_short(o, task.n ? task : value_str_at(w, "reason"), 50));
+	say_cells(o, w, worker_columns);
 	if (value_str_at(w, "waiting_for").n)
 		cell(o, S_YELLOW, value_str_at(w, "waiting_for"));
 	row_end(o);
 }
 
-/* "Auto Mode: N workers, M tasks completed, L errors" */
 static void auto_summary(struct out *o, const value *mode)
 {
-	out_f(o, "Auto Mode: %lld workers, %lld tasks completed, %lld errors",
-			(long long)value_int_at(mode, "workers"),
-			(long long)value_int_at(mode, "completed"),
-			(long long)value_int_at(mode, "errors"));
-	if (value_bool_at(mode, "on") && value_str_at(mode, "waits").n)
-		out_f(o, "\n  " STR_FMT "\n", STR_ARG(out_clean(o, value_str_at(mode, "waits"))));
-	else if (value_bool_at(mode, "on"))
-		out_f(o, "\n");
+	say(o, mode,
+			"Auto Mode: {workers:n} workers, {completed:n} tasks completed, {errors:n} "
+	                "errors");
+	if (value_bool_at(mode, "on"))
+		say(o, mode, "[{?waits}\n  {waits}]\n");
 	else if (value_bool_at(mode, "interrupted"))
-		out_f(o, " (off; it was on until " STR_FMT ")\n",
-				STR_ARG(value_str_at(mode, "stopped_at")));
+		say(o, mode, " (off; it was on until {stopped_at})\n");
 	else
-		out_f(o, " (%s: " STR_FMT ")\n",
-				value_bool_at(mode, "failed") ? "it could not go on" : "off",
-				STR_ARG(out_short(o, value_str_at(mode, "stop_reason"), 60)));
+		say(o, mode, " ([{?failed}it could not go on|off]: {stop_reason:60})\n");
 }
 
 void auto_was_on(struct out *o, const value *mode)
 {
-	out_f(o,
-			"Auto mode was on until " STR_FMT
-			". It is off: the daemon was not started with --auto again.\n",
-			STR_ARG(value_str_at(mode, "stopped_at")));
+	say(o, mode,
+			"Auto mode was on until {stopped_at}. It is off: the daemon was not "
+	                "started with --auto "
+			"again.\n");
 }
 
 static bool auto_was_used(const value *mode)
@@ -82,12 +80,7 @@ static size_t count_kind(const value *list, const char *kind)
 
 static void list_kind(struct out *o, const char *title, const value *list, const char *kind)
 {
-	size_t n = count_kind(list, kind);
-
-	if (!n)
-		return;
-	out_styled(o, S_BOLD, str_from(title));
-	out_f(o, " (%zu)\n", n);
+	out_heading(o, title, count_kind(list, kind));
 	for (size_t i = 0; i < value_count(list); i++)
 		if (str_is(value_str_at(value_item(list, i), "kind"), kind))
 			worker_row(o, value_item(list, i));
@@ -139,10 +132,7 @@ void show_workers(struct out *o, const value *status)
 
 	for (size_t i = 0; i < value_count(list); i++)
 		n += is_worth_a_row(value_item(list, i));
-	if (n) {
-		out_styled(o, S_BOLD, STR("WORKERS"));
-		out_f(o, " (%zu)\n", n);
-	}
+	out_heading(o, "WORKERS", n);
 	for (size_t i = 0; i < value_count(list); i++)
 		if (is_worth_a_row(value_item(list, i)))
 			worker_row(o, value_item(list, i));
@@ -181,13 +171,12 @@ void show_worker_add(struct cli *c, const value *res _unused_)
 
 void show_worker_start(struct cli *c, const value *res)
 {
-	str node = out_clean(&c->out, value_str_at(res, "node"));
+	str name = out_clean(&c->out, c->args[0]);
 
-	out_f(&c->out,
-			"Worker " STR_FMT " begins with " STR_FMT
-			".\nNext  overseer worker peek " STR_FMT ", overseer explain " STR_FMT "\n",
-			STR_ARG(out_clean(&c->out, c->args[0])), STR_ARG(node),
-			STR_ARG(out_clean(&c->out, c->args[0])), STR_ARG(node));
+	out_f(&c->out, "Worker " STR_FMT " begins with ", STR_ARG(name));
+	say(&c->out, res, "{node}.\nNext  overseer worker peek ");
+	out_f(&c->out, STR_FMT ", overseer explain ", STR_ARG(name));
+	say(&c->out, res, "{node}\n");
 }
 
 void show_worker_message(struct cli *c, const value *res)

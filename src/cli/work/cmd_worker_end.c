@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "cli/call/command.h"
+#include "cli/out/say.h"
 #include "cli/work/worker.h"
 
 /* One that the command waits for. */
@@ -18,15 +19,6 @@ struct wait {
 	size_t n, left;
 	bool failed;
 };
-
-static void tell_kept(struct out *o, const value *data)
-{
-	str ref = value_str_at(data, "rescue_ref");
-
-	if (ref.n)
-		out_f(o, "  what was in its worktree is kept: " STR_FMT "\n",
-				STR_ARG(out_clean(o, ref)));
-}
 
 static struct awaited *awaited_find(struct wait *w, str name)
 {
@@ -61,8 +53,8 @@ static void see_event(struct wait *w, const value *e)
 					: removed ? "was removed\n"
 						  : "was reset\n");
 	if (failed)
-		out_f(o, STR_FMT "\n", STR_ARG(out_clean(o, value_str_at(data, "reason"))));
-	tell_kept(o, data);
+		say(o, data, "{reason}\n");
+	say(o, data, "[{?rescue_ref}  what was in its worktree is kept: {rescue_ref}\n]");
 }
 
 static int await(struct wait *w, struct ov_err *err)
@@ -84,17 +76,6 @@ static int await(struct wait *w, struct ov_err *err)
 	return r;
 }
 
-static void tell_begin(struct out *o, const value *list)
-{
-	for (size_t i = 0; i < value_count(list); i++) {
-		const value *x = value_item(list, i);
-
-		if (value_bool_at(x, "accepting"))
-			out_f(o, STR_FMT " is being accepted; it comes after that\n",
-					STR_ARG(out_clean(o, value_str_at(x, "worker"))));
-	}
-}
-
 static int wait_for(struct cli *c, const char *wanted, const value *list, struct ov_err *err)
 {
 	struct wait w = { .c = c, .wanted = wanted, .n = value_count(list) };
@@ -104,7 +85,9 @@ static int wait_for(struct cli *c, const char *wanted, const value *list, struct
 	w.left = w.n;
 	for (size_t i = 0; i < w.n; i++)
 		w.p[i].name = value_str_at(value_item(list, i), "worker");
-	tell_begin(&c->out, list);
+	for (size_t i = 0; i < w.n; i++)
+		say(&c->out, value_item(list, i),
+				"[{?accepting}{worker} is being accepted; it comes after that\n]");
 	r = out_flush(&c->out, STDOUT_FILENO, err);
 	if (r == 0)
 		r = client_catch_signals(&c->client, err);

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "cli/call/child.h"
 #include "cli/call/command.h"
+#include "cli/out/say.h"
 #include "cli/work/worker.h"
 
 enum { DIFF_MAX = 4 * 1024 * 1024, DIFF_MS = 60 * 1000 };
@@ -56,10 +57,7 @@ int cmd_worker_review(struct cli *c, struct ov_err *err)
 
 void show_worker_accept(struct cli *c, const value *res)
 {
-	out_f(&c->out,
-			"It goes to " STR_FMT " when its turn comes.\n"
-			"Next  overseer queue list\n",
-			STR_ARG(out_clean(&c->out, value_str_at(res, "target"))));
+	say(&c->out, res, "It goes to {target} when its turn comes.\nNext  overseer queue list\n");
 }
 
 void show_worker_reject(struct cli *c, const value *res _unused_)

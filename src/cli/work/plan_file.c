@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "cli/call/input.h"
+#include "cli/out/say.h"
 #include "core/config/config.h"
 #include "core/model/limits.h"
 #include "core/plan/plan.h"
@@ -14,13 +15,8 @@ void plan_print_warnings(struct cli *c, const value *warnings)
 {
 	struct out *o = &c->out;
 
-	for (size_t i = 0; i < value_count(warnings); i++) {
-		out_styled(o, S_YELLOW, STR("Warning: "));
-		out_text(o, value_str_at(value_item(warnings, i), "path"));
-		out_f(o, ": ");
-		out_text(o, value_str_at(value_item(warnings, i), "problem"));
-		out_f(o, "\n");
-	}
+	for (size_t i = 0; i < value_count(warnings); i++)
+		say(o, value_item(warnings, i), "{=Warning: *yellow}{path}: {problem}\n");
 	if (value_count(warnings))
 		out_f(o, "Next: overseer agent list\n");
 }
@@ -40,17 +36,14 @@ static struct config *config_there(struct cli *c)
 
 void plan_print_problems(struct cli *c, str path, const value *problems)
 {
+	static const struct column columns[] = { { "{path}", .style = S_BOLD },
+		{ .text = "{problem}" } };
 	struct out *o = &c->out;
 	size_t n = value_count(problems);
 
 	out_text(o, path);
 	out_f(o, ": %zu problem%s\n", n, n == 1 ? "" : "s");
-	for (size_t i = 0; i < n; i++) {
-		cell(o, S_BOLD, value_str_at(value_item(problems, i), "path"));
-		cell(o, S_PLAIN, value_str_at(value_item(problems, i), "problem"));
-		row_end(o);
-	}
-	table_end(o, "  ");
+	say_table(o, problems, columns, "  ");
 }
 
 /* A later plan may wait for finished nodes that it leaves out; whether they are there, the daemon knows. */

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "cli/call/command.h"
+#include "cli/out/say.h"
 #include "cli/work/work.h"
 #include "sys/host/clock.h"
 
@@ -45,9 +46,7 @@ static void tell_begin(struct cli *c)
 	if (client_ask(&c->client, OP_status_get, value_object(c->arena), c->timeout_ms, &status,
 			    NULL) != 0)
 		return;
-	out_f(&c->out, "Planning with " STR_FMT " ...",
-			STR_ARG(out_clean(&c->out,
-					value_str_at(value_at(status, "planner"), "model_ref"))));
+	say(&c->out, status, "Planning with {planner.model_ref} ...");
 }
 
 static void tell_end(struct cli *c, const value *g, int64_t ms)
@@ -58,10 +57,7 @@ static void tell_end(struct cli *c, const value *g, int64_t ms)
 	out_f(&c->out, " " STR_FMT, STR_ARG(duration_format_short(c->arena, ms)));
 	if (tries > 1)
 		out_f(&c->out, ", %zu repair%s", tries - 1, tries == 2 ? "" : "s");
-	if (value_str_at(made, "template_id").n)
-		out_f(&c->out, " (template " STR_FMT ")",
-				STR_ARG(out_clean(&c->out, value_str_at(made, "template_id"))));
-	out_f(&c->out, "\n");
+	say(&c->out, made, "[{?template_id} (template {template_id})]\n");
 	for (size_t i = 0; i < value_count(asks); i++)
 		out_lines(&c->out, "", value_str_at(value_item(asks, i), "question"));
 }
