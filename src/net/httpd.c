@@ -1,7 +1,6 @@
 #include "net/httpd_impl.h"
 
 #include "base/alloc.h"
-#include "base/str.h"
 #include "sys/file/file.h"
 #include "sys/loop/loop.h"
 

@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/str.h"
 #include "base/vec.h"
 #include "shim/shim_impl.h"
 

@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include "agent/fact/reset_time.h"
-#include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"
 

@@ -4,7 +4,6 @@
  */
 #include "agent/launch/launch_impl.h"
 #include "base/buf.h"
-#include "base/str.h"
 #include "data/value/json.h"
 
 #define POLICY "gemini-policy.toml"

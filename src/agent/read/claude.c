@@ -7,7 +7,6 @@
 #include "agent/read/parsers.h"
 
 #include "agent/read/claude_usage_impl.h"
-#include "base/arena.h"
 #include "base/duration.h"
 #include "base/str.h"
 

@@ -2,7 +2,6 @@
 
 #include "agent/table/formats.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "data/value/json.h"
 
 int hook_scope_read(struct arena *a, str text, const struct agent_format **ret_format,

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/read/hook.h"
 #include "agent/read/stream.h"
 #include "app/agents/agent.h"
 #include "app/agents/driver_hook.h"
@@ -15,13 +14,10 @@
 #include "app/session/threads.h"
 #include "base/alloc.h"
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/message/ndjson.h"
 #include "sys/file/file.h"
 #include "sys/host/inject.h"
-#include "sys/loop/follow.h"
 #include "sys/loop/loop.h"
 
 struct driver_run {

@@ -6,7 +6,6 @@
 #include "agent/read/stream.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "base/utf8.h"
 #include "core/text/last_lines.h"
 #include "core/text/redact.h"
 #include "sys/file/file.h"

@@ -1,7 +1,5 @@
 #include "app/call/explain_fact.h"
 
-#include "core/view/view.h"
-
 value *explain_fact(struct arena *a, int64_t seq, ov_time at, const char *type, str text,
 		bool minor)
 {

@@ -22,10 +22,8 @@
 #include "sys/file/file.h"
 #include "sys/file/owner.h"
 #include "sys/host/clock.h"
-#include "sys/host/inject.h"
 #include "sys/host/rand.h"
 #include "sys/loop/bus.h"
-#include "sys/loop/job.h"
 #include "version.h"
 
 enum {

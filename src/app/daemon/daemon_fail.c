@@ -7,9 +7,7 @@
 #include "app/daemon/daemon_impl.h"
 #include "app/log/log.h"
 #include "base/arena.h"
-#include "base/str.h"
 #include "core/event/event.h"
-#include "core/state/state.h"
 #include "sys/host/inject.h"
 
 void daemon_fail(struct daemon *d, const struct daemon_failure *f)

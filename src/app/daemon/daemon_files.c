@@ -8,7 +8,6 @@
 #include "app/daemon/daemon_impl.h"
 #include "app/log/log.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "sys/file/file.h"
 
 static void mark(struct file_mark *m, const char *path)

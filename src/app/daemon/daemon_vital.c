@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "app/daemon/daemon_impl.h"
-#include "base/str.h"
 #include "core/tick/work_due.h"
 #include "version.h"
 

@@ -6,7 +6,6 @@
 
 #include "agent/fact/account.h"
 #include "agent/table/formats.h"
-#include "app/agents/agent.h"
 #include "app/doctor/agent_test_impl.h"
 #include "app/sandbox/contain.h"
 #include "base/arena.h"

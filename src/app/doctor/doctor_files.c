@@ -13,7 +13,6 @@
 #include "core/event/event.h"
 #include "sys/file/file.h"
 #include "sys/file/owner.h"
-#include "sys/host/clock.h"
 
 enum {
 	PAGE = 4096,

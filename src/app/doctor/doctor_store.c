@@ -5,8 +5,6 @@
 #include "app/store/backup.h"
 #include "app/store/fold.h"
 #include "app/vital/holder.h"
-#include "base/arena.h"
-#include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "core/state/snapshot.h"

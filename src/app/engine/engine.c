@@ -5,7 +5,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "base/vec.h"
 #include "core/fold/apply.h"
 #include "core/state/snapshot.h"

@@ -4,7 +4,6 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/list.h"
-#include "base/str.h"
 #include "base/vec.h"
 #include "core/tick/work_due.h"
 

@@ -3,8 +3,6 @@
 #include "app/engine/engine.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "core/model/limits.h"
-#include "drive/run/run.h"
 #include "sys/file/file.h"
 #include "sys/host/inject.h"
 

@@ -5,8 +5,6 @@
  */
 #include "app/notify/notify_impl.h"
 
-#include "base/duration.h"
-#include "base/str.h"
 #include "base/utf8.h"
 
 /* Of bytes, where the services count characters; escaped they may be longer, but not that much. */

@@ -1,7 +1,6 @@
 /* The desktop of the user who runs the daemon. */
 #include "app/notify/notify_impl.h"
 
-#include "base/str.h"
 #include "base/utf8.h"
 #include "sys/loop/bus.h"
 

@@ -1,7 +1,6 @@
 /* One post to an address: a webhook of anybody's, signed, or a chat's. */
 #include "app/notify/notify_impl.h"
 
-#include "base/str.h"
 #include "data/id/hmac.h"
 #include "data/value/json.h"
 

@@ -12,7 +12,6 @@
 #include "base/str.h"
 #include "core/config/command_env.h"
 #include "core/state/state.h"
-#include "core/work/standing.h"
 #include "sys/file/file.h"
 #include "sys/host/inject.h"
 #include "sys/loop/loop.h"

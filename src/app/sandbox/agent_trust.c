@@ -6,7 +6,6 @@
 #include "agent/launch/home.h"
 #include "app/sandbox/sandbox_home.h"
 #include "base/arena.h"
-#include "base/str.h"
 #include "sys/file/file.h"
 
 enum { FILE_MAX = 64 << 20 };

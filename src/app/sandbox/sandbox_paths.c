@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/format/format.h"
 #include "agent/launch/home.h"
 #include "agent/table/formats.h"
 #include "app/sandbox/sandbox_home.h"

@@ -7,7 +7,6 @@
 
 #include "app/call/op_context.h"
 #include "app/store/export.h"
-#include "app/store/fold.h"
 #include "app/store/safe_mode.h"
 #include "base/arena.h"
 #include "base/buf.h"

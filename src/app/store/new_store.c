@@ -3,7 +3,6 @@
 #include "app/store/backup.h"
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "sys/file/file.h"
 #include "sys/host/inject.h"
 #include "sys/host/rand.h"

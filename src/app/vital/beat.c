@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "data/value/json.h"
 #include "sys/file/file.h"
 #include "sys/loop/loop.h"

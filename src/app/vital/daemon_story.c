@@ -5,7 +5,6 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "core/explain/explain.h"
-#include "core/view/view.h"
 #include "data/message/vital.h"
 
 void story_init(struct story *s, struct arena *a)

@@ -12,7 +12,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "base/utf8.h"
 #include "core/text/redact.h"
 #include "sys/file/file.h"

@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
-#include "base/err.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"

@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "drive/run/run_lost.h"
 #include "sys/loop/loop.h"
 

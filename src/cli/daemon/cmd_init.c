@@ -1,7 +1,6 @@
 #include "agent/table/formats.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "cli/call/child.h"
 #include "cli/call/command.h"
 #include "cli/daemon/init_find.h"
 #include "cli/daemon/trust.h"

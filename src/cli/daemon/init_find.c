@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "cli/call/child.h"
-#include "sys/file/file.h"
 #include "sys/host/userns.h"
 
 enum {

@@ -2,7 +2,6 @@
 #include "base/str.h"
 #include "cli/call/command.h"
 #include "cli/out/cost.h"
-#include "core/capacity/budget.h"
 
 static str running_text(struct out *o, const value *x)
 {

@@ -4,7 +4,6 @@
  */
 #include "base/str.h"
 #include "cli/call/input.h"
-#include "cli/work/goal.h"
 #include "cli/work/work.h"
 #include "data/value/json.h"
 

@@ -7,7 +7,6 @@
 #include "cli/out/cost.h"
 #include "cli/report/report_page.h"
 #include "core/capacity/auto_mode.h"
-#include "core/model/transition.h"
 #include "sys/file/file.h"
 #include "sys/host/clock.h"
 

@@ -1,5 +1,4 @@
 /* What was kept of agents' work before a worktree was used again: looking at it, getting it back. */
-#include "base/str.h"
 #include "cli/call/command.h"
 #include "cli/out/say.h"
 

@@ -2,7 +2,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/duration.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "cli/look/inbox.h"

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "cli/call/child.h"
 #include "cli/call/command.h"
 #include "cli/out/say.h"
 #include "sys/file/file.h"

@@ -1,7 +1,6 @@
 #include "cli/out/status_watch.h"
 
 #include "base/arena.h"
-#include "base/duration.h"
 #include "base/str.h"
 #include "cli/out/out.h"
 

@@ -1,7 +1,5 @@
 /* The report of a goal as Markdown: what is written is shown as text, whoever wrote it. */
 #include "base/arena.h"
-#include "base/str.h"
-#include "base/utf8.h"
 #include "cli/report/report_layout.h"
 #include "core/capacity/budget.h"
 

@@ -1,6 +1,5 @@
 /* `overseer auto`: switching auto mode of a daemon that runs on and off, and what it does. */
 #include "base/arena.h"
-#include "base/str.h"
 #include "cli/call/command.h"
 #include "cli/out/cost.h"
 #include "cli/out/say.h"

@@ -2,7 +2,6 @@
 #include "base/str.h"
 #include "cli/call/command.h"
 #include "cli/out/say.h"
-#include "data/value/json.h"
 
 /* How it ended, in a word or two: by its own words where it has some, else by its process. */
 static str outcome(struct arena *a, const value *x)

@@ -3,7 +3,6 @@
 #include "cli/call/command.h"
 #include "cli/out/say.h"
 #include "cli/work/worker.h"
-#include "core/model/limits.h"
 #include "core/model/model_worker.h"
 
 /* What is being done to it, or to be done, comes before what it does. */

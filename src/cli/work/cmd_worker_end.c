@@ -4,7 +4,6 @@
 #include "base/str.h"
 #include "cli/call/command.h"
 #include "cli/out/say.h"
-#include "cli/work/worker.h"
 
 /* One that the command waits for. */
 struct awaited {

@@ -3,11 +3,9 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/str.h"
 #include "cli/call/child.h"
 #include "cli/call/command.h"
 #include "cli/work/work.h"
-#include "cli/work/worker.h"
 
 enum { PEEK_LINES = 40, PEEK_MAX = 1024 * 1024, PEEK_MS = 10 * 1000 };
 

@@ -6,7 +6,6 @@
 #include "cli/call/child.h"
 #include "cli/call/command.h"
 #include "cli/out/say.h"
-#include "cli/work/worker.h"
 
 enum { DIFF_MAX = 4 * 1024 * 1024, DIFF_MS = 60 * 1000 };
 

@@ -1,6 +1,5 @@
 #include "cli/work/plan_file.h"
 
-#include "base/str.h"
 #include "cli/call/input.h"
 #include "cli/out/say.h"
 #include "core/config/config.h"

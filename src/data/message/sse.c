@@ -1,7 +1,5 @@
 #include "data/message/sse.h"
 
-#include "base/str.h"
-
 /* A field of one line; bytes that would end it, or that the standard makes void, are left out. */
 static void write_field(struct buf *out, const char *name, str s)
 {

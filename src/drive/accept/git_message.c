@@ -4,7 +4,6 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "drive/accept/git_target_steps.h"
-#include "drive/git/git_call.h"
 
 static bool starts_fold(str s, str prefix)
 {

@@ -5,7 +5,6 @@
 #include "base/buf.h"
 #include "drive/git/git_call.h"
 #include "sys/file/file.h"
-#include "sys/loop/loop.h"
 
 /* git merge-tree --write-tree, which accept is built on, came with 2.38. */
 enum { GIT_MAJOR = 2, GIT_MINOR = 38, OPEN_TIMEOUT_MS = 30 * 1000 };

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "drive/git/git_call.h"
-#include "sys/file/file.h"
 
 int git_child_start(const char *const *argv, const char *const *env, const char *cwd,
 		struct git_child *ret, struct ov_err *err)

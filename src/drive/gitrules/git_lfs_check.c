@@ -11,7 +11,6 @@
 #include "drive/git/git_lfs.h"
 #include "drive/git/git_steps.h"
 #include "drive/gitrules/git_settings.h"
-#include "sys/file/file.h"
 
 enum { POINTER_MAX = 4096, NAMED = 5, NAME_BYTES = 160 };
 

@@ -17,7 +17,6 @@
 #include "drive/worktree/git_add.h"
 #include "drive/worktree/git_embedded.h"
 #include "drive/worktree/git_tree_steps.h"
-#include "sys/file/file.h"
 
 enum { FOLDERS_BYTES = 64 << 10 };
 

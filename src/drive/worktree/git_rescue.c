@@ -7,7 +7,6 @@
  * leave them in place.
  */
 #include "drive/git/git_call.h"
-#include "drive/git/git_confine.h"
 #include "drive/git/git_steps.h"
 #include "drive/gitrules/git_settings.h"
 #include "drive/worktree/git_add.h"

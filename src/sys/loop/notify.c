@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/str.h"
 
 /* A path, or a name in the abstract space, which begins with "@". */
 static bool set_address(struct notify *n, const char *name)

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "sys/file/file.h"

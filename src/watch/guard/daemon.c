@@ -12,7 +12,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "data/value/json.h"
 #include "sys/file/file.h"
 

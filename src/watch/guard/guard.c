@@ -4,7 +4,6 @@
 
 #include "base/duration.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "sys/host/clock.h"
 #include "watch/guard/guard_impl.h"
 

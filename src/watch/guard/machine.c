@@ -1,7 +1,5 @@
 #include "watch/guard/machine.h"
 
-#include "base/err.h"
-
 #define NAME(id, name, help) [id] = (name),
 #define HELP(id, name, help) [id] = (help),
 static const char *const state_names[] = { WATCH_STATES(NAME) };
