@@ -47,8 +47,7 @@ static int usage(const char *what)
 			"overseer-run: %s\n"
 			"usage: overseer-run --dir DIR --id ID --cwd CWD --max-output BYTES"
 			" --stop-grace MS [--interrupt-signal N --interrupt-grace MS] "
-			"[--split-errors]"
-			" [--sandboxed] [--terminal]"
+			"[--split-errors] [--sandboxed] [--terminal]"
 			" [--cgroup DIR [--memory-max BYTES] [--pids-max N]] -- PROGRAM "
 			"[ARGUMENT...]\n",
 			what);

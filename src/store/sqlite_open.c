@@ -72,8 +72,7 @@ int sqlite_refuse_newer(const char *path, int version, struct ov_err *err)
 {
 	return ov_fail(err, OV_ESTATE,
 			"%s has schema version %d, this program knows up to %d: a newer Overseer "
-			"wrote it; "
-			"it was not touched",
+			"wrote it; it was not touched",
 			path, version, sqlite_migrations_n);
 }
 
@@ -189,10 +188,8 @@ static int look_first(const char *path, struct ov_err *err)
  * limit shrinks a write-ahead log that a slow reader let grow. Freed pages hold old snapshots and
  * need no wiping.
  */
-static const char pragmas[] = "PRAGMA synchronous=FULL;"
-			      "PRAGMA wal_autocheckpoint=1000;"
-			      "PRAGMA journal_size_limit=16777216;"
-			      "PRAGMA secure_delete=OFF;"
+static const char pragmas[] = "PRAGMA synchronous=FULL;PRAGMA wal_autocheckpoint=1000;"
+			      "PRAGMA journal_size_limit=16777216;PRAGMA secure_delete=OFF;"
 			      "PRAGMA cell_size_check=ON;";
 
 static int set_up(struct sqlite_store *s, struct ov_err *err)

@@ -272,8 +272,7 @@ static int begin(struct driver_run *d, struct arena *a, const struct driver_ask 
 	if (launch.format->structured && !launch.hooks)
 		return ov_fail(err, OV_EUNAVAILABLE,
 				"the program overseer was not found beside the daemon: without it "
-				"%s "
-				"cannot tell from a terminal what it does",
+				"%s cannot tell from a terminal what it does",
 				launch.format->title);
 	r = sessions_keep(a, d->dir, &launch.sessions, err);
 	if (r == 0)

@@ -35,8 +35,7 @@ static bool look_at_clock(void *user)
 				(long long)(by / 1000));
 	if (slept)
 		log_info("the machine slept for %lld s, which is no time of its runs; how long "
-			 "they "
-			 "are silent is counted from now on",
+			 "they are silent is counted from now on",
 				(long long)(slept / 1000));
 	executor_clock_moved(d->executor, by);
 	v = value_object(&a);
@@ -57,8 +56,7 @@ static void log_new_boot(const struct daemon *d, const char *boot)
 	const struct clock_known *known = &engine_state(d->engine)->clock;
 
 	if (known->boot.n && !str_is(known->boot, boot))
-		log_info("the machine was restarted since the last daemon: how long that took "
-			 "is "
+		log_info("the machine was restarted since the last daemon: how long that took is "
 			 "not known, and its clock is believed");
 }
 

@@ -75,8 +75,7 @@ static bool read_list(struct notify_job *j, const struct http_result *r, value *
 		return true;
 	notify_failed(j, NOTIFY_NEVER,
 			"what answers for \"" STR_FMT
-			"\" is not the API of a %s server: no list; is "
-			"its url right?",
+			"\" is not the API of a %s server: no list; is its url right?",
 			STR_ARG(j->ch.name), status_name(&channel_types, (int)j->ch.type));
 	return false;
 }

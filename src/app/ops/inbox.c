@@ -123,8 +123,7 @@ static void put_check_now(struct op_ctx *cx, const struct escalation *x, value *
 		value_put(a, v, "check_now",
 				value_strf(a,
 						"a check is configured now; to run it on this "
-						"work: "
-						"overseer inbox answer %lld " REVIEW_CHECK,
+						"work: overseer inbox answer %lld " REVIEW_CHECK,
 						(long long)x->number));
 	else
 		value_put(a, v, "check_now",

@@ -296,8 +296,7 @@ static bool may_look(struct threads *t)
 		return true;
 	if (!t->told_full)
 		log_warn("%s: there are too many files where its sub-agents have theirs: not all "
-			 "are "
-			 "found",
+			 "are found",
 				t->dir);
 	t->told_full = true;
 	return false;

@@ -246,8 +246,7 @@ static void look_at_pool(struct folder_audit *p, const struct state *s)
 			add_fact(&p->arena, p->facts, PATROL_ORPHANED_CLAIM, STR(""),
 					arena_printf(&a,
 							"the task pool gave out a task that "
-							"nothing "
-							"is known of (pool/" STR_FMT
+							"nothing is known of (pool/" STR_FMT
 							".out): " STR_FMT,
 							STR_ARG(list[i].question),
 							STR_ARG(utf8_truncate(list[i].text,

@@ -73,8 +73,7 @@ static void show_rules(struct out *o, const value *res)
 
 	out_f(o,
 			"Times since the last sign of life, if nothing more is heard; a step that "
-			"ends a "
-			"run\nstarts the next one at once, which is silent too.\n");
+			"ends a run\nstarts the next one at once, which is silent too.\n");
 	out_f(o,
 			"idle_after is " STR_FMT
 			" (%s); wait before the same request again " STR_FMT

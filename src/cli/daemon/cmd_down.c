@@ -106,8 +106,7 @@ static void tell_watchdog(struct cli *c, const value *status)
 		return;
 	out_f(&c->out,
 			"The watchdog (pid %lld) still runs. It does not start this daemon again; "
-			"it "
-			"watches the next one that is started.\n"
+			"it watches the next one that is started.\n"
 			"To end it: Ctrl-C where `overseer watch` runs, or kill %lld\n",
 			pid, pid);
 }

@@ -247,9 +247,7 @@ static void tell_next(struct cli *c, const struct init *in)
 
 	label(o, "Next");
 	if (in->wrote_config && !in->usual) {
-		cell(o, S_PLAIN,
-				STR("edit .overseer/config.toml    name an agent: "
-				    "[agents.NAME]"));
+		cell(o, S_PLAIN, STR("edit .overseer/config.toml    name an agent: [agents.NAME]"));
 		row_end(o);
 		label(o, "");
 	}

@@ -183,8 +183,7 @@ static int by_agent(struct watch *w, struct mender *m, struct ov_err *err)
 		return ov_fail(err, OV_EINVALID,
 				"watch.remediation_agent: the tools of \"" STR_FMT
 				"\" are narrowed by a file of each run; name an agent without "
-				"tools "
-				"and tools_deny",
+				"tools and tools_deny",
 				STR_ARG(agent->name));
 	m->name = agent->name;
 	m->argv = launch.argv;

@@ -173,6 +173,5 @@ int store_trusted(struct arena *a, const char *dir, struct ov_err *err)
 			dir, STR_ARG(commands_text(a, dir)));
 	return ov_next(err,
 			"mv .overseer .overseer.theirs && git rm -rq --cached .overseer && "
-			"overseer "
-			"init");
+			"overseer init");
 }

@@ -155,8 +155,7 @@ static void show_left_blocked(struct out *o, const value *res)
 	out_text(o, value_str_at(res, "reason"));
 	out_f(o,
 			"\nNext  overseer work unblock " STR_FMT
-			" --reason TEXT      overseer work "
-			"cancel " STR_FMT " --reason TEXT\n",
+			" --reason TEXT      overseer work cancel " STR_FMT " --reason TEXT\n",
 			STR_ARG(key), STR_ARG(key));
 }
 

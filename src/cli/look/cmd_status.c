@@ -43,8 +43,7 @@ static void show_config_problem(struct out *o, const value *s)
 		return;
 	say(o, s,
 			"{=BAD CONFIGURATION*red}  no daemon starts with it, and what follows is "
-			"told with the "
-			"defaults\n");
+			"told with the defaults\n");
 	out_lines(o, "  ", why);
 	out_f(o, "  Next: overseer config check\n");
 }
@@ -71,14 +70,12 @@ static void show_daemon(struct out *o, const value *s)
 		say(o, value_item(held, i), "{*yellow}\n");
 	say(o, s,
 			"[{?safe_mode}{=SAFE MODE*red}  nothing is written or started; this is the "
-			"state as of "
-			"event {safe_mode.last_seq:n}\n"
+			"state as of event {safe_mode.last_seq:n}\n"
 			"[{?safe_mode.copy}  the damaged store was copied to {safe_mode.copy}\n]]");
 	/* Safe mode says it itself, with what to do about it. */
 	say(o, s,
 			"[{!safe_mode}[{?daemon.degraded}{=DEGRADED*red}  {daemon.degraded}; it "
-			"goes on by "
-			"itself when that is mended\n]]");
+			"goes on by itself when that is mended\n]]");
 	/* The machine has no room: what runs continues, and nobody has to do anything once there is some. */
 	say(o, s, "[{?no_capacity}{=NOTHING NEW STARTS*yellow}  {no_capacity}\n]");
 	show_unfenced(o, s);

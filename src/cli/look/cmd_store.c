@@ -56,8 +56,7 @@ int cmd_doctor_run(struct cli *c, struct ov_err *err)
 		say(o, res, "{problems:#problem}, {warnings:#warning}\n");
 		say(o, res,
 				"[{?rebuilt}A new store was written with the {rebuilt.last_seq:n} "
-				"events that "
-				"could be verified in {rebuilt.from}.\n"
+				"events that could be verified in {rebuilt.from}.\n"
 				"The damaged one is kept in {rebuilt.old}.\n]");
 		say(o, res, "[{?backup}A backup was made before the repair: {backup}\n]");
 		show_checks(o, value_at(res, "checks"));

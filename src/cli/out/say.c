@@ -173,7 +173,7 @@ static void put_part(struct out *o, const value *x, str s)
 }
 
 /* Is what the first part of a piece asks for the case? */
-static bool holds(const value *x, str piece)
+static bool part_holds(const value *x, str piece)
 {
 	size_t from = str_find_byte(piece, '{') + 1;
 	str rest = str_sub(piece, from, piece.n);
@@ -197,19 +197,19 @@ static size_t piece_len(str s, char end)
 	return s.n;
 }
 
-static void put_text(struct out *o, const value *x, str text);
+static void put_template(struct out *o, const value *x, str text);
 
 static void put_piece(struct out *o, const value *x, str piece)
 {
 	size_t half = piece_len(piece, '|');
 
-	if (holds(x, piece))
-		put_text(o, x, str_sub(piece, 0, half));
+	if (part_holds(x, piece))
+		put_template(o, x, str_sub(piece, 0, half));
 	else
-		put_text(o, x, str_sub(piece, half + 1, piece.n));
+		put_template(o, x, str_sub(piece, half + 1, piece.n));
 }
 
-static void put_text(struct out *o, const value *x, str text)
+static void put_template(struct out *o, const value *x, str text)
 {
 	while (text.n) {
 		char c = text.p[0];
@@ -234,7 +234,7 @@ static void put_text(struct out *o, const value *x, str text)
 
 void say(struct out *o, const value *x, const char *text)
 {
-	put_text(o, x, str_from(text));
+	put_template(o, x, str_from(text));
 }
 
 str say_text(struct out *o, const value *x, const char *text)

@@ -14,8 +14,7 @@ void tell_unchecked(struct out *o, const value *v)
 	if (waits && waits < open)
 		out_f(o,
 				"%lld of %lld tasks have no check: their finished work will wait "
-				"for your "
-				"review.\n",
+				"for your review.\n",
 				(long long)waits, (long long)open);
 	else
 		out_f(o, "%s.\n", UNCHECKED_NOTE);

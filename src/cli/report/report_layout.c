@@ -351,8 +351,7 @@ static void lay_iteration(struct laying *l, const value *x)
 							  STR_ARG(report_percent(l->arena,
 									  value_int_at(x,
 											  "completi"
-											  "on_"
-											  "cent"
+											  "on_cent"
 											  "i"))),
 							  STR_ARG(source)));
 	cell(l, tokens ? budget_amount(l->arena, RES_TOKENS, tokens) : STR(""));

@@ -82,10 +82,8 @@ static void open_svg(struct buf *b, const struct axis *x, const char *label)
 {
 	int all = TOP + x->height + FOOT;
 
-	buf_addf(b,
-			"<svg viewBox=\"0 0 %d %d\" "
-			"role=\"img\" aria-label=\"%s\">\n",
-			WIDTH, all, label);
+	buf_addf(b, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n", WIDTH, all,
+			label);
 }
 
 /* Times along the bottom: the date only where the span is longer than a day. */

@@ -87,7 +87,7 @@ void show_iteration_list(struct cli *c, const value *res)
 	if ((size_t)value_int_at(res, "count") > value_count(list))
 		say(o, res,
 				"[{?iterations}These are the newest of |It took ]{count:n} in all; "
-		                "the log has them.\n");
+				"the log has them.\n");
 	say(o, res, "[{?count}Next  overseer report {goal:id}\n|No run of it was judged yet.\n]");
 }
 

@@ -240,13 +240,12 @@ void show_plan_show(struct cli *c, const value *res)
 					10));
 	say(o, res,
 			"  {progress.done:n}/{progress.leaves:n} done   {status*status}, "
-	                "{health*status}   "
-			"plan version {plan_version:n}\n\n");
+			"{health*status}   plan version {plan_version:n}\n\n");
 	plan_tree_rows(c, value_at(res, "phases"), STR(""), 0);
 	table_end(o, "");
 	say(o, res,
 			"[{?removed}\n{removed:count} removed by later versions: overseer plan "
-	                "history {id:id}\n]");
+			"history {id:id}\n]");
 }
 
 static void changes_cell(struct out *o, const value *v)

@@ -125,8 +125,7 @@ static const struct shown_field run_fields[] = {
 	{ "Message", .text = "{message}" },
 	{ "Denied",
 			.text = "[{denied}; agents.{agent}.permission_mode and .tools, and the "
-	                        "agent's own "
-				"settings, allow tools]" },
+				"agent's own settings, allow tools]" },
 };
 
 static const struct shown_field work_fields[] = {
@@ -147,8 +146,7 @@ static const struct shown_field end_fields[] = {
 	{ "Used", .text = "[{?tokens}" USED_TEXT "|[{?cost_source}" USED_TEXT "]]" },
 	{ "Output",
 			.text = "{output_bytes:bytes}[{?dropped_bytes} ({dropped_bytes:bytes} more "
-	                        "left out)] "
-				"in {dir}" },
+				"left out)] in {dir}" },
 };
 
 void show_run_show(struct cli *c, const value *x)
@@ -164,7 +162,7 @@ void show_run_show(struct cli *c, const value *x)
 			arena_printf(a, STR_FMT STR_FMT, STR_ARG(verification(x)),
 					STR_ARG(say_text(o, x,
 							"[{?verification_detail}: "
-	                                                "{verification_detail}]"))));
+							"{verification_detail}]"))));
 	say_fields(o, x, work_fields);
 	out_field(o, "Contained", containment(x));
 	say_fields(o, x, end_fields);
@@ -176,6 +174,5 @@ void show_run_stop(struct cli *c, const value *res)
 {
 	say(&c->out, res,
 			"Run {run:id} is being stopped; its work is kept. {node} is blocked until "
-	                "you "
-			"unblock it.\nNext  overseer work unblock {node} --reason TEXT\n");
+			"you unblock it.\nNext  overseer work unblock {node} --reason TEXT\n");
 }

@@ -134,8 +134,7 @@ static void show_standing(struct out *o, const value *n)
 	if (reported.n)
 		say_field(o, n, "Reported",
 				claims ? "[{?reported_at}{reported_status} by the agent; not "
-					 "accepted yet, "
-					 "{reported_at:age} ago]"
+					 "accepted yet, {reported_at:age} ago]"
 				       : "[{?reported_at}{reported_status} by the agent, "
 					 "{reported_at:age} ago]");
 	say_field(o, n, "Answer", "{answer}");

@@ -12,7 +12,7 @@ static void status_cell(struct out *o, const value *w)
 		cell(o, S_YELLOW,
 				say_text(o, w,
 						"{status}, [{?under_way}under way: "
-		                                "{under_way}|then {wanted}]"));
+						"{under_way}|then {wanted}]"));
 	else if (value_str_at(w, "waiting_for").n)
 		cell(o, S_YELLOW, STR("waiting"));
 	else
@@ -45,7 +45,7 @@ static void auto_summary(struct out *o, const value *mode)
 {
 	say(o, mode,
 			"Auto Mode: {workers:n} workers, {completed:n} tasks completed, {errors:n} "
-	                "errors");
+			"errors");
 	if (value_bool_at(mode, "on"))
 		say(o, mode, "[{?waits}\n  {waits}]\n");
 	else if (value_bool_at(mode, "interrupted"))
@@ -58,8 +58,7 @@ void auto_was_on(struct out *o, const value *mode)
 {
 	say(o, mode,
 			"Auto mode was on until {stopped_at}. It is off: the daemon was not "
-	                "started with --auto "
-			"again.\n");
+			"started with --auto again.\n");
 }
 
 static bool auto_was_used(const value *mode)

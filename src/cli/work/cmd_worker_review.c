@@ -61,9 +61,7 @@ void show_worker_accept(struct cli *c, const value *res)
 
 void show_worker_reject(struct cli *c, const value *res _unused_)
 {
-	out_f(&c->out,
-			"Its agent is told, and goes on.\nNext  overseer worker "
-			"peek " STR_FMT "\n",
+	out_f(&c->out, "Its agent is told, and goes on.\nNext  overseer worker peek " STR_FMT "\n",
 			STR_ARG(out_clean(&c->out, c->args[0])));
 }
 

@@ -220,8 +220,7 @@ struct bus_call *bus_notify(struct loop *l, const struct bus_notification *n, bu
 		if (r == -ENOMEDIUM || r == -ENOENT)
 			ov_fail(&c->err, OV_ESTATE,
 					"there is no desktop session: the daemon's environment "
-					"names no "
-					"session bus");
+					"names no session bus");
 		else
 			ov_fail(&c->err, OV_EUNAVAILABLE, "the session bus cannot be reached: %s",
 					strerror(-r));

@@ -61,9 +61,7 @@ void guard_look(struct guard *w)
 
 	if (vitals_watch(&w->vitals, &err) < 0)
 		watch_report_say(&w->report, TONE_WARN,
-				"Cannot be told of changes: %s; it looks again "
-				"and again",
-				err.msg);
+				"Cannot be told of changes: %s; it looks again and again", err.msg);
 	if (mend_underway(w))
 		watch_post(w, WE_UNDERWAY);
 	else

@@ -31,8 +31,7 @@ static void main_give_up(struct guard *w)
 			w->reason);
 	watch_report_say(&w->report, TONE_PLAIN,
 			"What happened is in %s/logs (daemon.log, watch.jsonl, remediation_*.txt). "
-			"Put "
-			"it right%s, then: overseer watch",
+			"Put it right%s, then: overseer watch",
 			w->spec.dir, w->exit_status == WATCH_MANUAL ? " and remove that file" : "");
 }
 
