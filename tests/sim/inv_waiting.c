@@ -48,9 +48,9 @@ static void opened(struct checker *c, const struct event *e)
 	const struct sim_run *r = agent_of(c, as);
 
 	if ((str_is(kind, "overdue") || str_is(kind, "mute")) &&
-			open_about(c, e->assignment, ASK_PERMISSION))
+			open_about(c, e->assignment, "permission"))
 		violated(c, e, "a person has a question of this run before them");
-	if (!str_is(kind, ASK_PERMISSION) || !r || !c->up)
+	if (!str_is(kind, "permission") || !r || !c->up)
 		return;
 	if (as->run->asked_wait == machine_wait_number(r) && as->run->asked_life == c->up->life)
 		violated(c, e, "a person was asked about this wait before");
@@ -65,7 +65,7 @@ static void closed(struct checker *c, const struct event *e)
 	const struct as_book *as = x ? book_as(c, x->assignment) : NULL;
 	const struct sim_run *r = agent_of(c, as);
 
-	if (!x || !str_is(x->kind, ASK_PERMISSION) || !r || by_person(e) || !c->up)
+	if (!x || !str_is(x->kind, "permission") || !r || by_person(e) || !c->up)
 		return;
 	if (str_is(value_str_at(e->data, "answer"), "the agent goes on") && machine_waits(r).n &&
 			as->run->asked_wait == machine_wait_number(r))
@@ -92,7 +92,7 @@ static void moved(struct checker *c, const struct event *e)
 	if (!as || by_person(e) || event_status(e, "to", &as_statuses) != AS_STALLED ||
 			as->status == AS_STALLED)
 		return;
-	if (open_about(c, e->assignment, ASK_PERMISSION))
+	if (open_about(c, e->assignment, "permission"))
 		violated(c, e, "it is called stalled, and a person has its question before them");
 	else if (is_untold(c, e, as))
 		violated(c, e, "it is called stalled, and nobody was told what it waits for");
@@ -133,7 +133,7 @@ static void check_run(struct checker *c, const struct as_book *as)
 				"run " STR_FMT " waits for a person for %lld s, and nobody is told",
 				STR_ARG(as->run->id),
 				(long long)((c->s->t - machine_waits_since(r)) / OV_SECOND));
-	if (!waits && open_about(c, as->id, ASK_PERMISSION))
+	if (!waits && open_about(c, as->id, "permission"))
 		sim_violated(c->s, inv_waits_told.name,
 				"run " STR_FMT " goes on for %lld s, and a person is still asked",
 				STR_ARG(as->run->id),
@@ -160,7 +160,7 @@ static bool waits_sabotage(struct checker *c)
 		const struct as_book *as = book_as(c, x->assignment);
 		struct event *e;
 
-		if (!x->open || !str_is(x->kind, ASK_PERMISSION) || !agent_of(c, as))
+		if (!x->open || !str_is(x->kind, "permission") || !agent_of(c, as))
 			continue;
 		e = forge(c, EV_ESCALATION_OPENED, as->node);
 		forge_text(c, e, "kind", STR("overdue"));

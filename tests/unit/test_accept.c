@@ -340,11 +340,12 @@ TEST(failed_gate_holds_the_queue_until_a_person_answers)
 	folds(&f);
 	/* Not by dismissing it, not by anything else that is said. */
 	refused(&f, "inbox.dismiss",
-			json(&f, "{'number': %lld}", (long long)open_question(&f, ASK_PRE)->number),
+			json(&f, "{'number': %lld}",
+					(long long)open_question(&f, "pre_accept")->number),
 			OV_EINVALID);
 	refused(&f, "inbox.answer",
 			json(&f, "{'number': %lld, 'answer': 'hm'}",
-					(long long)open_question(&f, ASK_PRE)->number),
+					(long long)open_question(&f, "pre_accept")->number),
 			OV_EINVALID);
 	/* Nor by a goal that is paused and resumed. */
 	submit(&f, "goal.pause",
@@ -356,12 +357,12 @@ TEST(failed_gate_holds_the_queue_until_a_person_answers)
 			json(&f, "{'goal': '" STR_FMT "'}", STR_ARG(f.state->goals.p[0]->id)));
 	settle(&f);
 	assert_int_equal(f.state->effects_by_id.n, 0);
-	answer(&f, ASK_PRE, "try again");
+	answer(&f, "pre_accept", "try again");
 	assert_int_equal(effect_of(&f, "T1")->kind, FX_REBASE);
 	bring_to(&f, "T1", STAGE_GATE);
 	effect_end(&f, "T1", FX_GATE, "failed", "red", "");
 	settle(&f);
-	answer(&f, ASK_PRE, "back to its agent");
+	answer(&f, "pre_accept", "back to its agent");
 	assert_int_equal(as_of(&f, "T1")->stage, STAGE_START);
 	assert_true(str_contains(as_of(&f, "T1")->feedback, STR("red")));
 	assert_int_equal(effect_of(&f, "T2")->kind, FX_REBASE);
@@ -384,7 +385,7 @@ TEST(cancelling_what_holds_the_queue_lets_it_go_on)
 	settle(&f);
 	submit(&f, "work.cancel", json(&f, "{'node': 'T1', 'reason': 'r'}"));
 	settle(&f);
-	assert_null(open_question(&f, ASK_PRE));
+	assert_null(open_question(&f, "pre_accept"));
 	assert_int_equal(effect_of(&f, "T2")->kind, FX_REBASE);
 	fixture_done(&f);
 }
@@ -420,10 +421,12 @@ TEST(post_fails_and_a_person_is_told)
 	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
 	assert_int_equal(effect_of(&f, "T2")->kind, FX_REBASE);
 	assert_non_null(as_of(&f, "T3"));
-	assert_true(str_contains(open_question(&f, ASK_POST_WARNING)->question, STR("no deploy")));
+	assert_true(str_contains(open_question(&f, "post_accept_warning")->question,
+			STR("no deploy")));
 	submit(&f, "inbox.dismiss",
 			json(&f, "{'number': %lld}",
-					(long long)open_question(&f, ASK_POST_WARNING)->number));
+					(long long)open_question(&f, "post_accept_warning")
+							->number));
 	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
 	fixture_done(&f);
 }
@@ -437,11 +440,11 @@ TEST(post_fails_and_a_person_says_go_on)
 	assert_int_equal(node_of(&f, "T1")->status, NODE_IN_PROGRESS);
 	/* It cannot be called back by other words. */
 	refused(&f, "work.cancel", json(&f, "{'node': 'T1', 'reason': 'r'}"), OV_ESTATE);
-	answer(&f, ASK_POST, "run again");
+	answer(&f, "post_accept", "run again");
 	assert_int_equal(effect_of(&f, "T1")->kind, FX_POST);
 	effect_end(&f, "T1", FX_POST, "failed", "again", "");
 	settle(&f);
-	answer(&f, ASK_POST, "go on");
+	answer(&f, "post_accept", "go on");
 	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
 	assert_int_equal(effect_of(&f, "T2")->kind, FX_REBASE);
 	assert_non_null(as_of(&f, "T3"));
@@ -496,7 +499,7 @@ TEST(post_fails_and_a_person_takes_the_change_back)
 	struct fixture f;
 
 	post_fails(&f, POST_FAIL);
-	answer(&f, ASK_POST, "take back");
+	answer(&f, "post_accept", "take back");
 	taken_back(&f);
 	fixture_done(&f);
 }
@@ -530,10 +533,10 @@ TEST(what_cannot_be_taken_back_is_a_persons_to_decide)
 	effect_end(&f, "T1", FX_REVERT, "conflict", "a.c", "");
 	settle(&f);
 	assert_int_equal(f.state->effects_by_id.n, 0);
-	answer(&f, ASK_POST, "take back");
+	answer(&f, "post_accept", "take back");
 	effect_end(&f, "T1", FX_REVERT, "conflict", "a.c", "");
 	settle(&f);
-	answer(&f, ASK_POST, "go on");
+	answer(&f, "post_accept", "go on");
 	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
 	assert_int_equal(effect_of(&f, "T2")->kind, FX_REBASE);
 	fixture_done(&f);
@@ -557,7 +560,7 @@ TEST(post_that_cannot_be_run_is_tried_again_then_asked_about)
 	}
 	effect_end(&f, "T1", FX_POST, "error", "no fork", "");
 	settle(&f);
-	assert_non_null(open_question(&f, ASK_POST));
+	assert_non_null(open_question(&f, "post_accept"));
 	assert_int_equal(node_of(&f, "T1")->reverts, 0);
 	fixture_done(&f);
 }
@@ -611,8 +614,10 @@ TEST(commands_that_fail_end_auto_mode)
 		submit(&f, "daemon.start", json(&f, "{'instance': 'I_3', 'version': '1'}"));
 		submit(&f, "auto.start", json(&f, "{'instance': 'I_3'}"));
 		settle(&f);
-		assert_int_equal(open_question(&f, ASK_POST) != NULL, cases[i].again == FX_POST);
-		assert_int_equal(open_question(&f, ASK_PRE) != NULL, cases[i].again == FX_REBASE);
+		assert_int_equal(open_question(&f, "post_accept") != NULL,
+				cases[i].again == FX_POST);
+		assert_int_equal(open_question(&f, "pre_accept") != NULL,
+				cases[i].again == FX_REBASE);
 		assert_null(effect_of(&f, "T1"));
 		fixture_done(&f);
 	}
@@ -624,7 +629,8 @@ TEST(commands_that_fail_pause_auto_mode)
 	static const struct {
 		enum stage stage;
 		const char *ask, *answer;
-	} cases[] = { { STAGE_GATE, ASK_PRE, "try again" }, { STAGE_POST, ASK_POST, "go on" } };
+	} cases[] = { { STAGE_GATE, "pre_accept", "try again" },
+		{ STAGE_POST, "post_accept", "go on" } };
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct fixture f;
@@ -687,7 +693,7 @@ TEST(who_is_reviewed)
 		settle(&f);
 		assert_int_equal(n->assignment->stage,
 				cases[i].waits ? STAGE_REVIEW : STAGE_REBASE);
-		assert_int_equal(open_question(&f, ASK_REVIEW) != NULL, cases[i].waits);
+		assert_int_equal(open_question(&f, "review") != NULL, cases[i].waits);
 		fixture_done(&f);
 	}
 }
@@ -705,11 +711,11 @@ TEST(review_accepts_and_rejects)
 	folds(&f);
 	refused(&f, "inbox.answer",
 			json(&f, "{'number': %lld, 'answer': 'reject:'}",
-					(long long)open_question(&f, ASK_REVIEW)->number),
+					(long long)open_question(&f, "review")->number),
 			OV_EINVALID);
 	/* However often: that is no failure of anybody's, and no wait comes before the next attempt. */
 	for (int i = 1; i <= 5; i++) {
-		answer(&f, ASK_REVIEW, "reject: use the other file");
+		answer(&f, "review", "reject: use the other file");
 		assert_int_equal(n->failures[CAUSE_REVIEW], i);
 		assert_int_equal(n->assignment->stage, STAGE_START);
 		assert_int_equal(worker_status(&f, "pool-1"), WORKER_WORKING);
@@ -717,8 +723,8 @@ TEST(review_accepts_and_rejects)
 		folds(&f);
 		bring_to(&f, "T1", STAGE_REVIEW);
 	}
-	answer(&f, ASK_REVIEW, "accept");
-	assert_null(open_question(&f, ASK_REVIEW));
+	answer(&f, "review", "accept");
+	assert_null(open_question(&f, "review"));
 	assert_int_equal(effect_of(&f, "T1")->kind, FX_REBASE);
 	bring_to(&f, "T1", STAGE_ACCEPT);
 	accept_node(&f, "T1");
@@ -739,12 +745,12 @@ TEST(review_is_asked_for_once)
 	assert_int_equal(as_of(&f, "T1")->stage, STAGE_START);
 	refused(&f, "inbox.answer",
 			json(&f, "{'number': %lld, 'answer': 'accept'}",
-					(long long)open_question(&f, ASK_REVIEW)->number),
+					(long long)open_question(&f, "review")->number),
 			OV_ESTATE);
 	bring_to(&f, "T1", STAGE_REVIEW);
 	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
 	folds(&f);
-	answer(&f, ASK_REVIEW, "accept");
+	answer(&f, "review", "accept");
 	drain(&f);
 	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
 	fixture_done(&f);

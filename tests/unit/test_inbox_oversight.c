@@ -31,7 +31,7 @@ static const struct escalation *entry(struct fixture *f)
 /* T1 of a goal goes in circles, and oversight stops the goal. */
 static int64_t stop_goal(struct fixture *f, const char *kind)
 {
-	bool abort = strcmp(kind, ASK_ABORTED) == 0;
+	bool abort = strcmp(kind, "aborted") == 0;
 
 	fixture_init(f);
 	create_goal(f, flat_plan(f, 2), NULL);
@@ -98,14 +98,14 @@ TEST(what_oversight_stopped_goes_on_or_ends_as_a_person_says)
 		enum goal_health health;
 		const char *told; /* to T1; the other node is told nothing */
 	} cases[] = {
-		{ ASK_PAUSED, "resume", GOAL_ACTIVE, HEALTH_HEALTHY, "" },
-		{ ASK_PAUSED, "use the fake clock", GOAL_ACTIVE, HEALTH_HEALTHY,
+		{ "paused", "resume", GOAL_ACTIVE, HEALTH_HEALTHY, "" },
+		{ "paused", "use the fake clock", GOAL_ACTIVE, HEALTH_HEALTHY,
 				"use the fake clock" },
-		{ ASK_PAUSED, "abort", GOAL_PAUSED, HEALTH_ABORTED, "" },
-		{ ASK_ABORTED, "reopen", GOAL_ACTIVE, HEALTH_HEALTHY, "" },
-		{ ASK_ABORTED, "leave the tests alone", GOAL_ACTIVE, HEALTH_HEALTHY,
+		{ "paused", "abort", GOAL_PAUSED, HEALTH_ABORTED, "" },
+		{ "aborted", "reopen", GOAL_ACTIVE, HEALTH_HEALTHY, "" },
+		{ "aborted", "leave the tests alone", GOAL_ACTIVE, HEALTH_HEALTHY,
 				"leave the tests alone" },
-		{ ASK_ABORTED, "cancel", GOAL_CANCELLED, HEALTH_HEALTHY, "" },
+		{ "aborted", "cancel", GOAL_CANCELLED, HEALTH_HEALTHY, "" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -146,9 +146,9 @@ TEST(a_word_of_other_entries_resumes_nothing)
 {
 	static const struct {
 		const char *kind, *answer;
-	} cases[] = { { ASK_PAUSED, "cancel" }, { ASK_PAUSED, "done" }, { ASK_PAUSED, "9 cancel" },
-		{ ASK_PAUSED, "stop it" }, { ASK_PAUSED, "rezume" }, { ASK_ABORTED, "abort" },
-		{ ASK_ABORTED, "no" }, { ASK_ABORTED, "resume" } };
+	} cases[] = { { "paused", "cancel" }, { "paused", "done" }, { "paused", "9 cancel" },
+		{ "paused", "stop it" }, { "paused", "rezume" }, { "aborted", "abort" },
+		{ "aborted", "no" }, { "aborted", "resume" } };
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct fixture f;
@@ -159,8 +159,8 @@ TEST(a_word_of_other_entries_resumes_nothing)
 		value_put(&f.arena, params, "answer", value_cstr(&f.arena, cases[i].answer));
 		msg = refused(&f, "inbox.answer", params, OV_EINVALID);
 		assert_non_null(strstr(msg,
-				str_is(STR(ASK_PAUSED), cases[i].kind) ? "resume|abort|TEXT"
-								       : "reopen|cancel|TEXT"));
+				str_is(STR("paused"), cases[i].kind) ? "resume|abort|TEXT"
+								     : "reopen|cancel|TEXT"));
 		assert_int_equal(the_goal(&f)->status, GOAL_PAUSED);
 		assert_int_equal(state_escalation(f.state, number)->status, ESC_OPEN);
 		value_put(&f.arena, params, "answer",
@@ -175,7 +175,7 @@ TEST(a_word_of_other_entries_resumes_nothing)
 TEST(what_is_about_the_whole_goal_is_told_to_all_that_is_open)
 {
 	struct fixture f;
-	int64_t number = stop_goal(&f, ASK_PAUSED);
+	int64_t number = stop_goal(&f, "paused");
 
 	happen(&f, EV_ESCALATION_RAISED, "",
 			json(&f,
@@ -196,10 +196,10 @@ TEST(approve_and_deny)
 		enum goal_status status;
 		enum goal_health health;
 	} cases[] = {
-		{ ASK_PAUSED, "inbox.approve", GOAL_ACTIVE, HEALTH_HEALTHY },
-		{ ASK_PAUSED, "inbox.deny", GOAL_PAUSED, HEALTH_ABORTED },
-		{ ASK_ABORTED, "inbox.approve", GOAL_ACTIVE, HEALTH_HEALTHY },
-		{ ASK_ABORTED, "inbox.deny", GOAL_CANCELLED, HEALTH_HEALTHY },
+		{ "paused", "inbox.approve", GOAL_ACTIVE, HEALTH_HEALTHY },
+		{ "paused", "inbox.deny", GOAL_PAUSED, HEALTH_ABORTED },
+		{ "aborted", "inbox.approve", GOAL_ACTIVE, HEALTH_HEALTHY },
+		{ "aborted", "inbox.deny", GOAL_CANCELLED, HEALTH_HEALTHY },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -223,7 +223,8 @@ TEST(every_kind_is_approved_or_says_how_to_answer)
 	for (size_t i = 0; (k = inbox_kind_at(i)) != NULL; i++) {
 		for (int deny = 0; deny < 2; deny++) {
 			const char *op = deny ? "inbox.deny" : "inbox.approve",
-				   *word = deny ? k->deny : k->approve;
+				   *kind = status_name(&ask_kinds, (int)k->ask);
+			enum say say = deny ? k->deny : k->approve;
 			struct fixture f;
 			struct ov_err err = { 0 };
 			struct event e = { .kind = EV_ESCALATION_OPENED };
@@ -238,19 +239,22 @@ TEST(every_kind_is_approved_or_says_how_to_answer)
 			e.data = json(&f,
 					"{'escalation': 1, 'kind': '%s', 'question': 'q?', "
 					"'options': ['left', '%s']}",
-					k->kind, word && !strchr(word, '%') ? word : "right");
+					kind,
+					say != SAY_TEXT && !inbox_needs_why(say)
+							? status_name(&say_words, (int)say)
+							: "right");
 			assert_int_equal(append(&f, &e, NULL), 0);
 			r = try_submit(&f, op, json(&f, "{'number': 1, 'reason': 'why'}"), &err);
-			if (word && r != 0)
-				fail_msg("%s of %s: %s", op, k->kind, err.msg);
-			if (!word) {
+			if (say != SAY_TEXT && r != 0)
+				fail_msg("%s of %s: %s", op, kind, err.msg);
+			if (say == SAY_TEXT) {
 				assert_int_equal(r, OV_EINVALID);
-				if (!k->words)
+				if (k->says[0] == SAY_TEXT)
 					assert_non_null(strstr(err.msg, "left|right"));
 				assert_non_null(strstr(err.next, "overseer inbox answer 1 "));
 			}
 			assert_int_equal(state_escalation(f.state, 1)->status,
-					word ? ESC_ANSWERED : ESC_OPEN);
+					say != SAY_TEXT ? ESC_ANSWERED : ESC_OPEN);
 			assert_true(k->why[0] != 0);
 			end(&f);
 		}
@@ -317,9 +321,9 @@ TEST(commands_about_the_goal_answer_it)
 	static const struct {
 		const char *kind, *op;
 		enum esc_status status;
-	} cases[] = { { ASK_PAUSED, "goal.resume", ESC_ANSWERED },
-		{ ASK_ABORTED, "goal.reopen", ESC_ANSWERED },
-		{ ASK_PAUSED, "goal.cancel", ESC_DISMISSED } };
+	} cases[] = { { "paused", "goal.resume", ESC_ANSWERED },
+		{ "aborted", "goal.reopen", ESC_ANSWERED },
+		{ "paused", "goal.cancel", ESC_DISMISSED } };
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct fixture f;
@@ -338,7 +342,7 @@ TEST(commands_about_the_goal_answer_it)
 TEST(what_was_overtaken_is_closed)
 {
 	struct fixture f;
-	int64_t number = stop_goal(&f, ASK_PAUSED);
+	int64_t number = stop_goal(&f, "paused");
 
 	happen(&f, EV_GOAL_HEALTH, "",
 			json(&f, "{'from': 'paused', 'to': 'aborted', 'reason': 'worse'}"));
@@ -352,7 +356,7 @@ TEST(what_was_overtaken_is_closed)
 
 TEST(a_false_alarm_is_judged_and_what_was_stopped_goes_on)
 {
-	static const char *const kinds[] = { ASK_PAUSED, ASK_ABORTED };
+	static const char *const kinds[] = { "paused", "aborted" };
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		struct fixture f;
@@ -456,7 +460,7 @@ TEST(a_deadline_stays_where_it_is_put_off)
 TEST(more_budget_with_the_answer)
 {
 	struct fixture f;
-	int64_t number = stop_goal(&f, ASK_PAUSED);
+	int64_t number = stop_goal(&f, "paused");
 	struct ov_err err = { 0 };
 
 	refused(&f, "inbox.answer",

@@ -30,7 +30,8 @@ static void ask_it(struct decide_ctx *cx, void *arg)
 	bool answered = strcmp(kind, "paused") == 0 || strcmp(kind, "aborted") == 0;
 
 	escalate_about(cx, cx->state->goals.n ? about_goal(cx->state->goals.p[0]) : none,
-			&(struct escalation_spec){ .kind = kind,
+			&(struct escalation_spec){
+					.ask = (enum ask)status_parse(&ask_kinds, str_from(kind)),
 					.question = STR("what now?"),
 					.detection = answered ? STR("V_1") : STR(""),
 					.fingerprint = answered ? STR("of the detection")
@@ -476,7 +477,7 @@ TEST(what_is_settled_is_withdrawn)
 	tracker = newest(&f, "tracker");
 	end_attempt(&f, desktop, "error", "");
 	submit(&f, "inbox.answer",
-			json(&f, "{'number': %lld, 'answer': 'yes'}", (long long)number));
+			json(&f, "{'number': %lld, 'answer': 'done'}", (long long)number));
 	settle(&f);
 	assert_int_equal(desktop->status, NOTICE_WITHDRAWN);
 	assert_true(str_is(desktop->error, "no route"));

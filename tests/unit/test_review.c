@@ -106,7 +106,7 @@ TEST(the_entry_says_everything)
 
 	begin(&f);
 	finish(&f, HARVESTED ", 'leftovers': true, 'leftover_files': ['b.c']");
-	assert_true(str_is(entry(&f)->kind, ASK_REVIEW));
+	assert_true(str_is(entry(&f)->kind, "review"));
 	assert_true(str_starts(entry(&f)->question, STR("nothing checked the work of a on \"")));
 	assert_true(asks(&f, "It changes 2 files (+12 -3): a.c, b.c\n"));
 	assert_true(asks(&f, "left these uncommitted, and they are included: b.c\n"));

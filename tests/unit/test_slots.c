@@ -38,7 +38,7 @@ static const struct escalation *told(struct fixture *f)
 {
 	for (size_t i = 0; i < f->state->escalations.n; i++)
 		if (f->state->escalations.p[i]->status == ESC_OPEN &&
-				str_is(f->state->escalations.p[i]->kind, ASK_CHECKOUT))
+				str_is(f->state->escalations.p[i]->kind, "checkout"))
 			return f->state->escalations.p[i];
 	return NULL;
 }

@@ -47,7 +47,7 @@ static size_t open_entries(const struct fixture *f)
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->state->escalations.n; i++)
-		n += str_is(f->state->escalations.p[i]->kind, ASK_TARGET) &&
+		n += str_is(f->state->escalations.p[i]->kind, "target_moved") &&
 				f->state->escalations.p[i]->status == ESC_OPEN;
 	return n;
 }

@@ -159,8 +159,7 @@ static value *next_commands(struct op_ctx *cx, const value *watch)
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *e = cx->state->escalations.p[i];
 
-		if (e->status == ESC_OPEN &&
-				(str_is(e->kind, "internal") || str_is(e->kind, "daemon")))
+		if (e->status == ESC_OPEN && (e->ask == ASK_INTERNAL || e->ask == ASK_DAEMON))
 			value_push(cx->arena, next,
 					value_strf(cx->arena, "overseer inbox show %lld",
 							(long long)e->number));

@@ -47,11 +47,11 @@ static value *past_rung(struct arena *a, const struct policy *p, const struct ev
 
 static value *past_question(struct arena *a, const struct event *e)
 {
-	str kind = as_escalation_opened(e)->kind;
+	int ask = status_parse(&ask_kinds, as_escalation_opened(e)->kind);
 
-	if (str_is(kind, ASK_PERMISSION))
+	if (ask == ASK_PERMISSION)
 		return past(a, e->at, moment_name(MOMENT_ASK), STR("ask: you were asked (inbox)"));
-	if (str_is(kind, "mute"))
+	if (ask == ASK_MUTE)
 		return past(a, e->at, moment_name(MOMENT_MUTE),
 				STR("mute: you were asked (inbox)"));
 	return NULL;

@@ -18,7 +18,7 @@ static const struct assignment *unchecked_work(struct op_ctx *cx, const struct e
 {
 	const struct assignment *as = state_assignment(cx->state, x->assignment_id);
 
-	if (x->status != ESC_OPEN || !str_is(x->kind, ASK_REVIEW) || !as || !as->node ||
+	if (x->status != ESC_OPEN || x->ask != ASK_REVIEW || !as || !as->node ||
 			as->stage != STAGE_REVIEW || !as->run ||
 			as->run->verification == VERIFY_PASSED ||
 			!policy_checks(&cx->config->policy, as->node))

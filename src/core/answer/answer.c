@@ -25,11 +25,6 @@
 #include "core/recovery/recovery.h"
 #include "core/work/work.h"
 
-bool answer_is(const struct answer *a, const char *word)
-{
-	return !a->free && str_is(a->text, word);
-}
-
 static bool goal_is_over(const struct goal *g)
 {
 	return g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED;
@@ -108,12 +103,12 @@ static void answer_node(struct decide_ctx *cx, const struct answer *a)
 
 	if (node_is_final(a->n) || !node_is_leaf(a->n))
 		return;
-	if (answer_is(a, "done"))
+	if (a->say == SAY_DONE)
 		work_done(cx, a->n, reason);
-	else if (answer_is(a, "cancel") && accept_check(a->n, NULL) == 0)
+	else if (a->say == SAY_CANCEL && accept_check(a->n, NULL) == 0)
 		work_cancel(cx, a->n, reason);
 	else
-		go_on(cx, a, answer_is(a, "retry") ? STR("") : a->text);
+		go_on(cx, a, a->say == SAY_RETRY ? STR("") : a->text);
 }
 
 /* An agent's own words are never commands to us, even when a person chooses them. */
@@ -127,7 +122,7 @@ static void answer_question(struct decide_ctx *cx, const struct answer *a)
 
 static int check_node(struct decide_ctx *cx _unused_, const struct answer *a, struct ov_err *err)
 {
-	return answer_is(a, "cancel") ? accept_check(a->n, err) : 0;
+	return a->say == SAY_CANCEL ? accept_check(a->n, err) : 0;
 }
 
 int answer_check_cancel(const struct goal *g, struct ov_err *err)
@@ -142,9 +137,9 @@ int answer_check_cancel(const struct goal *g, struct ov_err *err)
 /* Nothing but a greater budget lets a goal go on. */
 static int check_budget(struct decide_ctx *cx _unused_, const struct answer *a, struct ov_err *err)
 {
-	if (answer_is(a, "cancel"))
+	if (a->say == SAY_CANCEL)
 		return answer_check_cancel(a->g, err);
-	if (answer_is(a, "raise"))
+	if (a->say == SAY_RAISE)
 		return 0;
 	ov_fail(err, OV_ESTATE,
 			"the budget of goal " STR_FMT
@@ -161,7 +156,7 @@ static int check_plan(struct decide_ctx *cx _unused_, const struct answer *a, st
 {
 	bool lacking = !a->g->plan_version || a->g->reopened;
 
-	if (answer_is(a, "cancel"))
+	if (a->say == SAY_CANCEL)
 		return answer_check_cancel(a->g, err);
 	if (!lacking || goal_is_over(a->g))
 		return 0;
@@ -192,7 +187,7 @@ void answer_cancel(struct decide_ctx *cx, const struct answer *a)
 
 static void answer_goal(struct decide_ctx *cx, const struct answer *a)
 {
-	if (answer_is(a, "cancel"))
+	if (a->say == SAY_CANCEL)
 		answer_cancel(cx, a);
 }
 
@@ -212,7 +207,7 @@ static int check_permission(struct decide_ctx *cx, const struct answer *a, struc
 {
 	const struct assignment *as = a->n->assignment;
 
-	if (inbox_has_answer(a->x, a->text))
+	if (inbox_has_answer(a->x, a->say))
 		return check_node(cx, a, err);
 	ov_fail(err, OV_EINVALID, "#%lld is answered in the agent's terminal, or with: " STR_FMT,
 			(long long)a->x->number, STR_ARG(inbox_words(cx->arena, a->x)));
@@ -233,7 +228,7 @@ static void answer_outage(struct decide_ctx *cx, const struct answer *a _unused_
 
 static void answer_auto(struct decide_ctx *cx, const struct answer *a)
 {
-	auto_pause_settle(cx, a->x, a->text);
+	auto_pause_settle(cx, a->x, a->say, a->text);
 }
 
 static void answer_failing(struct decide_ctx *cx, const struct answer *a)
@@ -248,12 +243,12 @@ static void answer_limit(struct decide_ctx *cx, const struct answer *a)
 
 static int check_accept(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
 {
-	return accept_answer_check(cx, a->x, a->text, err);
+	return accept_answer_check(cx, a->x, a->say, a->text, err);
 }
 
 static void answer_accept(struct decide_ctx *cx, const struct answer *a)
 {
-	accept_answered(cx, a->x, a->text);
+	accept_answered(cx, a->x, a->say, a->why);
 }
 
 static void answer_checkout(struct decide_ctx *cx, const struct answer *a)
@@ -266,62 +261,66 @@ static void acknowledge(struct decide_ctx *cx, const struct answer *a)
 	(void)cx, (void)a;
 }
 
-/* Paused is the node alone. */
-static void answer_paused_node(struct decide_ctx *cx, const struct answer *a)
+/* The goal, or a node alone. */
+static void answer_paused_any(struct decide_ctx *cx, const struct answer *a)
 {
 	struct answer b = *a;
 
-	if (answer_is(a, "resume"))
-		b.text = STR("retry");
+	if (!a->n) {
+		answer_paused(cx, a);
+		return;
+	}
+	if (a->say == SAY_RESUME)
+		b.say = SAY_RETRY, b.text = inbox_said(cx->arena, SAY_RETRY, STR(""));
 	answer_node(cx, &b);
 }
 
-/* What an answer that is none of the entry's own may be. */
-enum takes {
-	TAKES_GUIDANCE, /* words for an agent, which goes on: nothing that may be a command */
-	TAKES_NOTE,     /* it starts nothing */
-	TAKES_ANY,      /* the agent asked */
-};
-
 /* By kind of escalation; a kind that is not here goes by whether it is about a node. */
 static const struct rule {
-	const char *kind;
-	enum inbox_about about; /* holds only for one that is about at least this */
 	/* May refuse; NULL: never. */
 	int (*check)(struct decide_ctx *cx, const struct answer *a, struct ov_err *err);
 	void (*answer)(struct decide_ctx *cx, const struct answer *a);
-	enum takes takes;
-} rules[] = {
-	{ ASK_PAUSED, ABOUT_NODE, answer_check_paused, answer_paused_node, TAKES_GUIDANCE },
-	{ ASK_PAUSED, ABOUT_GOAL, answer_check_paused, answer_paused, TAKES_GUIDANCE },
-	{ ASK_ABORTED, ABOUT_GOAL, answer_check_aborted, answer_aborted, TAKES_GUIDANCE },
-	{ "question", ABOUT_NODE, NULL, answer_question, TAKES_ANY },
-	{ ASK_PERMISSION, ABOUT_NODE, check_permission, answer_node, TAKES_GUIDANCE },
-	{ "budget", ABOUT_GOAL, check_budget, answer_goal, TAKES_GUIDANCE },
-	{ "planner", ABOUT_GOAL, check_plan, answer_goal, TAKES_GUIDANCE },
-	{ "reopened", ABOUT_GOAL, check_plan, answer_goal, TAKES_GUIDANCE },
-	{ "login", ABOUT_ANY, check_option, answer_login, TAKES_GUIDANCE },
-	{ "outage", ABOUT_ANY, check_option, answer_outage, TAKES_GUIDANCE },
-	{ ASK_AUTO, ABOUT_ANY, check_option, answer_auto, TAKES_GUIDANCE },
-	{ ASK_FAILING, ABOUT_ANY, check_option, answer_failing, TAKES_GUIDANCE },
-	{ ASK_LIMIT, ABOUT_ANY, check_option, answer_limit, TAKES_GUIDANCE },
-	{ "internal", ABOUT_ANY, NULL, acknowledge, TAKES_NOTE },
-	{ ASK_REVIEW, ABOUT_NODE, check_accept, answer_accept, TAKES_GUIDANCE },
-	{ ASK_CHECKOUT, ABOUT_NODE, check_option, answer_checkout, TAKES_GUIDANCE },
-	{ ASK_PRE, ABOUT_NODE, check_accept, answer_accept, TAKES_GUIDANCE },
-	{ ASK_POST, ABOUT_NODE, check_accept, answer_accept, TAKES_GUIDANCE },
-	{ ASK_POST_WARNING, ABOUT_NODE, NULL, acknowledge, TAKES_NOTE },
-}, node_rule = { "", ABOUT_NODE, check_node, answer_node, TAKES_GUIDANCE },
-  goal_rule = { "", ABOUT_ANY, NULL, acknowledge, TAKES_NOTE };
+} rules[ASK_COUNT] = {
+	[ASK_PAUSED] = { answer_check_paused, answer_paused_any },
+	[ASK_ABORTED] = { answer_check_aborted, answer_aborted },
+	[ASK_QUESTION] = { NULL, answer_question },
+	[ASK_PERMISSION] = { check_permission, answer_node },
+	[ASK_BUDGET] = { check_budget, answer_goal },
+	[ASK_PLANNER] = { check_plan, answer_goal },
+	[ASK_REOPENED] = { check_plan, answer_goal },
+	[ASK_LOGIN] = { check_option, answer_login },
+	[ASK_OUTAGE] = { check_option, answer_outage },
+	[ASK_AUTO] = { check_option, answer_auto },
+	[ASK_FAILING] = { check_option, answer_failing },
+	[ASK_LIMIT] = { check_option, answer_limit },
+	[ASK_INTERNAL] = { NULL, acknowledge },
+	[ASK_REVIEW] = { check_accept, answer_accept },
+	[ASK_CHECKOUT] = { check_option, answer_checkout },
+	[ASK_PRE] = { check_accept, answer_accept },
+	[ASK_POST] = { check_accept, answer_accept },
+	[ASK_POST_WARNING] = { NULL, acknowledge },
+}, node_rule = { check_node, answer_node }, goal_rule = { NULL, acknowledge };
 
-static const struct rule *rule_for(const struct answer *a)
+/* Its node or goal may be gone: what is left of it is a note. */
+static bool is_whole(const struct answer *a)
 {
 	enum inbox_about about = a->n ? ABOUT_NODE : a->g ? ABOUT_GOAL : ABOUT_ANY;
 
-	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
-		if (str_is(a->x->kind, rules[i].kind) && about >= rules[i].about)
-			return &rules[i];
+	return about >= inbox_kind_of(a->x)->about;
+}
+
+static const struct rule *rule_for(const struct answer *a)
+{
+	if (rules[a->x->ask].answer && is_whole(a))
+		return &rules[a->x->ask];
 	return a->n ? &node_rule : &goal_rule;
+}
+
+static enum inbox_takes takes(const struct answer *a)
+{
+	enum inbox_takes own = is_whole(a) ? inbox_kind_of(a->x)->takes : TAKES_ABOUT;
+
+	return own != TAKES_ABOUT ? own : a->n ? TAKES_GUIDANCE : TAKES_NOTE;
 }
 
 static struct answer answer_of(const struct decide_ctx *cx, const struct escalation *x, str text)
@@ -330,8 +329,8 @@ static struct answer answer_of(const struct decide_ctx *cx, const struct escalat
 
 	a.g = x->goal_id.n ? state_goal(cx->state, x->goal_id) : NULL;
 	a.n = x->node_id.n ? state_node(cx->state, x->goal_id, x->node_id) : NULL;
-	for (size_t i = 0; i < x->options.n; i++)
-		a.option |= str_eq(x->options.p[i], text);
+	a.option = inbox_offers(x, text);
+	a.say = inbox_say(text, &a.why);
 	return a;
 }
 
@@ -347,10 +346,7 @@ void escalation_answer(struct decide_ctx *cx, const struct escalation *x, str an
 /* "text: cancel" is a text, unless an agent offered just that. */
 static bool take_free(const struct escalation *x, str *text)
 {
-	for (size_t i = 0; i < x->options.n; i++)
-		if (str_eq(x->options.p[i], *text))
-			return false;
-	if (!str_starts(*text, STR(INBOX_TEXT)))
+	if (inbox_offers(x, *text) || !str_starts(*text, STR(INBOX_TEXT)))
 		return false;
 	*text = str_trim(str_sub(*text, sizeof(INBOX_TEXT) - 1, text->n));
 	return true;
@@ -409,7 +405,7 @@ static int grant(struct decide_ctx *cx, const struct answer *a, const struct pr_
 		struct ov_err *err)
 {
 	bool given = p->budget || p->estimate,
-	     raise = str_is(a->x->kind, "budget") && answer_is(a, "raise");
+	     raise = a->x->ask == ASK_BUDGET && a->say == SAY_RAISE;
 	const struct goal *g = a->g;
 
 	if (!given && !raise)
@@ -417,7 +413,7 @@ static int grant(struct decide_ctx *cx, const struct answer *a, const struct pr_
 	/* Of tasks of the pool the newest goal's budget counts, which the next one takes over. */
 	if (a->g && raise && a->g->automatic)
 		g = budget_newest(cx->state);
-	if (g && (!goal_is_over(g) || (raise && g->automatic)) && !answer_is(a, "cancel"))
+	if (g && (!goal_is_over(g) || (raise && g->automatic)) && a->say != SAY_CANCEL)
 		return budget_grant(cx, g, given ? p->budget : budget_twice(cx, g), p->estimate,
 				answer_reason(cx, a), err);
 	ov_fail(err, OV_EINVALID,
@@ -480,13 +476,13 @@ static int check_text(struct decide_ctx *cx, const struct answer *a, struct ov_e
 	if (closed && a->free)
 		return ov_fail(err, OV_EINVALID, "#%lld takes no text; its answers are: " STR_FMT,
 				(long long)a->x->number, STR_ARG(inbox_words(cx->arena, a->x)));
-	if (a->option || a->free || rule->takes == TAKES_ANY || inbox_has_answer(a->x, a->text))
+	if (a->option || a->free || takes(a) == TAKES_ANY || inbox_has_answer(a->x, a->say))
 		return rule->check ? rule->check(cx, a, err) : 0;
 	if (!closed && inbox_doubt_of(a->text) == DOUBT_ENTRIES)
 		return refuse_text(cx, a, err);
 	if (rule->check)
 		r = rule->check(cx, a, err);
-	if (r == 0 && !closed && rule->takes == TAKES_GUIDANCE &&
+	if (r == 0 && !closed && takes(a) == TAKES_GUIDANCE &&
 			inbox_doubt_of(a->text) != DOUBT_NONE)
 		r = refuse_text(cx, a, err);
 	return r;
@@ -507,12 +503,12 @@ int inbox_answer(struct decide_ctx *cx, const struct escalation *x, str text,
 	if (r < 0)
 		return r;
 	a = answer_of(cx, x, text);
-	a.free = free;
-	a.option &= !free;
+	if (free)
+		a.free = true, a.option = false, a.say = SAY_TEXT;
 	a.reason = str_trim(p->reason);
 	r = text_check(STR("reason"), a.reason, LIMIT_NOTE, err);
 	/* Kinds that have words of their own look at them themselves. */
-	if (r == 0 && p->only_options && !inbox_kind_of(x)->words)
+	if (r == 0 && p->only_options && inbox_kind_of(x)->says[0] == SAY_TEXT)
 		r = check_option(cx, &a, err);
 	if (r == 0)
 		r = check_text(cx, &a, err);

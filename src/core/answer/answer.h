@@ -10,13 +10,12 @@ struct answer {
 	const struct goal *g; /* NULL: it is about none */
 	const struct node *n; /* NULL: it is about the goal, or about none */
 	str text;
-	str reason;  /* why, where the answer itself does not say so; may be empty */
-	bool option; /* it is one of those that were offered */
-	bool free;   /* it was said to be a text for the agent, and is no command */
+	enum say say; /* what the text stands for; SAY_TEXT where it is one for the agent */
+	str why;      /* of an answer that needs a reason: "reject: WHY" */
+	str reason;   /* why, where the answer itself does not say so; may be empty */
+	bool option;  /* it is one of those that were offered */
+	bool free;    /* it was said to be a text for the agent, and is no command */
 };
-
-/* The answer is this word, and not a text that happens to be so. */
-bool answer_is(const struct answer *a, const char *word);
 
 /* The open entry of that number. */
 int inbox_read(struct decide_ctx *cx, int64_t number, const struct escalation **ret,

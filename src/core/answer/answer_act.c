@@ -14,13 +14,11 @@
 
 #define SNOOZE_MAX ((ov_time)365 * OV_DAY)
 
-/* The answer that the word stands for; "%" in it is the reason. */
+/* The answer that the word stands for. */
 static int stands_for(struct decide_ctx *cx, const struct escalation *x, const char *verb,
-		const char *answer, str reason, str *ret, struct ov_err *err)
+		enum say say, str reason, str *ret, struct ov_err *err)
 {
-	size_t at;
-
-	if (!answer) {
+	if (say == SAY_TEXT) {
 		str words = inbox_words(cx->arena, x);
 
 		ov_fail(err, OV_EINVALID,
@@ -31,19 +29,13 @@ static int stands_for(struct decide_ctx *cx, const struct escalation *x, const c
 				STR_ARG(words));
 		return OV_EINVALID;
 	}
-	at = str_find_byte(str_from(answer), '%');
-	if (!answer[at]) {
-		*ret = str_from(answer);
-		return 0;
-	}
-	if (!reason.n) {
+	if (inbox_needs_why(say) && !reason.n) {
 		ov_fail(err, OV_EINVALID, "to %s #%lld a reason is needed: its agent is told", verb,
 				(long long)x->number);
 		ov_next(err, "overseer inbox %s %lld --reason TEXT", verb, (long long)x->number);
 		return OV_EINVALID;
 	}
-	*ret = arena_printf(cx->arena, "%.*s" STR_FMT "%s", (int)at, answer, STR_ARG(reason),
-			answer + at + 1);
+	*ret = inbox_said(cx->arena, say, reason);
 	return 0;
 }
 
@@ -115,7 +107,7 @@ int decide_inbox_snooze(struct decide_ctx *cx, const struct pr_inbox_snooze *p, 
 static int false_alarm(struct decide_ctx *cx, const struct escalation *x, str reason,
 		struct ov_err *err)
 {
-	const char *go_on = inbox_kind_of(x)->approve;
+	enum say go_on = inbox_kind_of(x)->approve;
 	int r = 0;
 
 	if (!x->detection.n) {
@@ -127,7 +119,7 @@ static int false_alarm(struct decide_ctx *cx, const struct escalation *x, str re
 		return OV_EINVALID;
 	}
 	if (inbox_kind_of(x)->holds && go_on)
-		r = inbox_answer(cx, x, str_from(go_on),
+		r = inbox_answer(cx, x, inbox_said(cx->arena, go_on, STR("")),
 				&(struct pr_inbox_answer){ .reason = reason }, err);
 	else
 		inbox_dismiss(cx, x, reason);

@@ -37,8 +37,8 @@ int answer_check_paused(struct decide_ctx *cx, const struct answer *a, struct ov
 	if (r < 0)
 		return r;
 	if (a->n)
-		return answer_is(a, "cancel") ? accept_check(a->n, err) : 0;
-	if (!is_aborted(a->g) || answer_is(a, "abort"))
+		return a->say == SAY_CANCEL ? accept_check(a->n, err) : 0;
+	if (!is_aborted(a->g) || a->say == SAY_ABORT)
 		return 0;
 	ov_fail(err, OV_ESTATE,
 			"goal " STR_FMT " was aborted meanwhile (" STR_FMT
@@ -52,7 +52,7 @@ int answer_check_aborted(struct decide_ctx *cx, const struct answer *a, struct o
 {
 	int r = needs_answer(cx, a, err);
 
-	return r == 0 && answer_is(a, "cancel") ? answer_check_cancel(a->g, err) : r;
+	return r == 0 && a->say == SAY_CANCEL ? answer_check_cancel(a->g, err) : r;
 }
 
 static void tell_node(struct decide_ctx *cx, const struct answer *a, const struct node *n)
@@ -88,12 +88,12 @@ void answer_paused(struct decide_ctx *cx, const struct answer *a)
 
 	if (a->g->status != GOAL_PAUSED)
 		return;
-	if (answer_is(a, "abort")) {
+	if (a->say == SAY_ABORT) {
 		if (!is_aborted(a->g))
 			(void)goal_abort(cx, a->g, p.reason);
 		return;
 	}
-	if (!answer_is(a, "resume"))
+	if (a->say != SAY_RESUME)
 		tell(cx, a);
 	(void)decide_goal_resume(cx, &p, &ignored, NULL);
 }
@@ -102,13 +102,13 @@ void answer_aborted(struct decide_ctx *cx, const struct answer *a)
 {
 	value *ignored = NULL;
 
-	if (answer_is(a, "cancel")) {
+	if (a->say == SAY_CANCEL) {
 		answer_cancel(cx, a);
 		return;
 	}
 	if (!is_aborted(a->g))
 		return;
-	if (!answer_is(a, "reopen"))
+	if (a->say != SAY_REOPEN)
 		tell(cx, a);
 	(void)decide_goal_reopen(cx,
 			&(struct pr_goal_reopen){ .goal = a->g->id,

@@ -58,32 +58,19 @@ bool accept_waits(const struct assignment *as)
 			as->status != AS_BLOCKED;
 }
 
-static const struct escalation *open_about(const struct state *s, const struct assignment *as,
-		const char *kind)
-{
-	for (size_t i = 0; i < s->escalations.n; i++) {
-		const struct escalation *x = s->escalations.p[i];
-
-		if (x->status == ESC_OPEN && str_is(x->kind, kind) &&
-				str_eq(x->assignment_id, as->id))
-			return x;
-	}
-	return NULL;
-}
-
 const struct escalation *accept_question(const struct state *s, const struct assignment *as)
 {
 	const struct escalation *x;
 
 	if (!stage_is_accepting(as->stage))
 		return NULL;
-	x = open_about(s, as, ASK_PRE);
-	return x ? x : open_about(s, as, ASK_POST);
+	x = state_asked(s, ASK_PRE, as->id);
+	return x ? x : state_asked(s, ASK_POST, as->id);
 }
 
 const struct escalation *review_question(const struct state *s, const struct assignment *as)
 {
-	return open_about(s, as, ASK_REVIEW);
+	return state_asked(s, ASK_REVIEW, as->id);
 }
 
 /* What is in the way of all is told once: by an open entry that is not about files of one work. */
@@ -99,7 +86,7 @@ bool checkout_told(const struct state *s, const struct assignment *as)
 	for (size_t i = 0; i < s->escalations.n; i++) {
 		const struct escalation *x = s->escalations.p[i];
 
-		if (!str_is(x->kind, ASK_CHECKOUT))
+		if (x->ask != ASK_CHECKOUT)
 			continue;
 		if (as->waiting == WAITING_CHECKOUT && told_for_all(s, x))
 			return true;

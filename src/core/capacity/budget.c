@@ -297,7 +297,7 @@ const struct escalation *budget_entry(const struct state *s, const struct goal *
 {
 	for (size_t i = 0; i < s->escalations.n; i++) {
 		const struct escalation *x = s->escalations.p[i];
-		const struct goal *about = x->status == ESC_OPEN && str_is(x->kind, "budget")
+		const struct goal *about = x->status == ESC_OPEN && x->ask == ASK_BUDGET
 				? state_goal(s, x->goal_id)
 				: NULL;
 

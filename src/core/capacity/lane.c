@@ -12,7 +12,7 @@ const struct lane_rule lane_rules[BLOCK_KIND_COUNT] = {
 	[BLOCK_LOGIN] = { .state = "said to be logged out",
 			.person = true,
 			.ends = "you log it in",
-			.ask = "login" },
+			.ask = ASK_LOGIN },
 	[BLOCK_FAILING] = { .state = "out of service",
 			.person = true,
 			.ends = "you answer its inbox entry",
@@ -113,9 +113,9 @@ const struct lane *lane_asked_by(const struct state *s, const struct escalation 
 {
 	for (size_t i = 0; i < s->lanes.n; i++) {
 		const struct lane *l = s->lanes.p[i];
-		const char *ask = lane_rules[l->kind].ask;
+		enum ask ask = lane_rules[l->kind].ask;
 
-		if (ask && str_is(x->kind, ask) && lane_is_named(x, l->agent))
+		if (ask && x->ask == ask && lane_is_named(x, l->agent))
 			return l;
 	}
 	return NULL;
@@ -150,23 +150,16 @@ ov_time failing_since(const struct state *s, str agent)
 }
 
 /* About runs that failed; others are about steps of ours. */
-static bool is_of_runs(str kind)
+static bool is_of_runs(enum ask ask)
 {
-	static const bool of_runs[CAUSE_COUNT] = {
-		[CAUSE_START] = true,
-		[CAUSE_RUN] = true,
-		[CAUSE_NO_CHANGES] = true,
-		[CAUSE_CHECK] = true,
-		[CAUSE_GATE] = true,
-	};
-	int cause = status_parse(&causes, kind);
-
-	return str_is(kind, "failed") || (cause >= 0 && of_runs[cause]);
+	return ask == ASK_FAILED || ask == ASK_CAUSE_START || ask == ASK_CAUSE_RUN ||
+			ask == ASK_CAUSE_NO_CHANGES || ask == ASK_CAUSE_CHECK ||
+			ask == ASK_CAUSE_GATE;
 }
 
 bool failing_absorbs(const struct state *s, str agent, const struct escalation *x)
 {
-	const struct node *n = x->status == ESC_OPEN && x->node_id.n && is_of_runs(x->kind)
+	const struct node *n = x->status == ESC_OPEN && x->node_id.n && is_of_runs(x->ask)
 			? state_node(s, x->goal_id, x->node_id)
 			: NULL;
 

@@ -11,7 +11,7 @@ struct lane_rule {
 	const char *state; /* of the agent, for people; NULL: tasks blocked so wait for no agent */
 	bool person;       /* a person ends it, who is asked in the inbox; otherwise time does */
 	const char *ends;  /* when it is over, where no time is known */
-	const char *ask; /* the kind of entry that asks the person: "agent NAME ..."; NULL: none */
+	enum ask ask; /* the kind of entry that asks the person: "agent NAME ..."; ASK_OTHER: none */
 };
 extern const struct lane_rule lane_rules[BLOCK_KIND_COUNT];
 

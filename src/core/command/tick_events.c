@@ -162,7 +162,7 @@ static void tick_no_agent(struct decide_ctx *cx, const struct decision *d)
 
 	node_block_as(cx, d->node, BLOCK_NO_AGENT, reason, STR("overseer"),
 			STR("config.toml names the agent; then unblock the node"), 0);
-	escalate(cx, d->node, "no_agent", reason);
+	escalate(cx, d->node, ASK_NO_AGENT, reason);
 }
 
 /* It was removed after the task was given to it, or before somebody opened the task again. */
@@ -176,7 +176,7 @@ static void tick_no_worker(struct decide_ctx *cx, const struct decision *d)
 
 	node_block_as(cx, d->node, BLOCK_PERSON, reason, STR("overseer"),
 			STR("there is a worker of that name again; then unblock the node"), 0);
-	escalate(cx, d->node, "no_worker", reason);
+	escalate(cx, d->node, ASK_NO_WORKER, reason);
 }
 
 static void tick_queue(struct decide_ctx *cx, const struct decision *d)

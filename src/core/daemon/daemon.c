@@ -14,14 +14,16 @@ enum { OUTPUT_BYTES = 2000, QUESTION_BYTES = 1500 }; /* of what a person is told
 
 /* Why a daemon cannot go on: what a person is told, and under which kind. */
 static const struct {
-	const char *cause, *kind, *what, *after, *next;
+	const char *cause;
+	enum ask ask;
+	const char *what, *after, *next;
 } hard_rules[] = {
-	{ "auto", "auto", "auto mode stopped",
+	{ "auto", ASK_AUTO_STOPPED, "auto mode stopped",
 			("agents at work are asked to stop and go on where they were with the "
 			 "next daemon, and all worktrees stay"),
 			"overseer up --auto" },
 	/* A daemon that comes up has a store: that closes it. */
-	{ "store", "daemon", "the daemon lost its store",
+	{ "store", ASK_DAEMON, "the daemon lost its store",
 			"all that it held was saved beside its place, and agents at work go on",
 			"overseer up" },
 };
@@ -42,7 +44,7 @@ int decide_daemon_start(struct decide_ctx *cx, const value *params, value **ret_
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
-		if (x->status == ESC_OPEN && str_is(x->kind, "daemon"))
+		if (x->status == ESC_OPEN && x->ask == ASK_DAEMON)
 			escalation_close(cx, x, ESC_ANSWERED, STR("a daemon is up again"));
 	}
 	return 0;
@@ -119,7 +121,7 @@ void hard_fail(struct decide_ctx *cx, const struct hard_failure *f)
 	if (output.n)
 		e->output = output;
 	escalate_about(cx, (struct subject){ 0 },
-			&(struct escalation_spec){ .kind = hard_rules[rule].kind,
+			&(struct escalation_spec){ .ask = hard_rules[rule].ask,
 					.question = hard_question(cx, f, rule, output) });
 }
 
@@ -158,7 +160,7 @@ static bool was_told(const struct decide_ctx *cx, struct subject s, str question
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
-		if (str_is(x->kind, "internal") && str_eq(x->goal_id, s.goal) &&
+		if (x->ask == ASK_INTERNAL && str_eq(x->goal_id, s.goal) &&
 				str_eq(x->node_id, s.node) && str_starts(x->question, question))
 			return true;
 	}
@@ -186,6 +188,6 @@ int decide_daemon_contradicted(struct decide_ctx *cx, const value *params, value
 				"tried again when something changes about it, or in an hour",
 			STR_ARG(question), STR_ARG(value_str_at(params, "detail")));
 	escalate_about(cx, s,
-			&(struct escalation_spec){ .kind = "internal", .question = question });
+			&(struct escalation_spec){ .ask = ASK_INTERNAL, .question = question });
 	return 0;
 }

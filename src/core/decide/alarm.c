@@ -128,7 +128,7 @@ static str entry_fingerprint(struct decide_ctx *cx, struct subject s, str kind, 
 void alarm_opened(struct decide_ctx *cx, struct subject s, int64_t number,
 		const struct escalation_spec *x)
 {
-	str kind = str_from(x->kind);
+	str kind = str_from(status_name(&ask_kinds, (int)x->ask));
 
 	/* An intervention knows best how urgent it is. */
 	if (x->detection.n)
@@ -138,7 +138,7 @@ void alarm_opened(struct decide_ctx *cx, struct subject s, int64_t number,
 					.fingerprint = entry_fingerprint(cx, s, kind, number),
 					.subject = x->question,
 					.escalation = number,
-					.urgency = inbox_urgency(kind, s.node.n > 0) });
+					.urgency = inbox_kind_for(x->ask, s.node.n > 0)->urgency });
 }
 
 void alarm_again(struct decide_ctx *cx, const struct escalation *x)

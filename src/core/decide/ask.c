@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/decide/alarm.h"
+#include "core/inbox/inbox.h"
 #include "core/policy/quiet_hours.h"
 
 /* Several may be opened by one batch; the state knows only those that were applied. */
@@ -18,7 +19,6 @@ int64_t escalate_about(struct decide_ctx *cx, struct subject s, const struct esc
 {
 	int64_t number = x->fingerprint.n ? escalation_again(cx, s, x) : 0;
 	struct ev_escalation_opened *e;
-	struct texts options = { 0 };
 	ov_time quiet = quiet_until(cx->policy, cx->now);
 
 	if (number)
@@ -26,14 +26,11 @@ int64_t escalate_about(struct decide_ctx *cx, struct subject s, const struct esc
 	number = escalation_number(cx);
 	e = emit_escalation_opened(cx, s);
 	e->escalation = number;
-	e->kind = str_from(x->kind);
+	e->kind = str_from(status_name(&ask_kinds, (int)x->ask));
 	e->question = x->question;
-	while (x->options && x->options[options.n])
-		options.n++;
-	options.p = arena_array(cx->arena, str, options.n);
-	for (size_t i = 0; i < options.n; i++)
-		options.p[i] = str_from(x->options[i]);
-	e->options = options;
+	e->options = x->options.n
+			? x->options
+			: inbox_options(cx->arena, inbox_kind_for(x->ask, s.node.n > 0)->offers);
 	if (x->default_answer.n && x->expires_at) {
 		e->default_answer = x->default_answer;
 		e->expires_at_ms = x->expires_at;
@@ -46,10 +43,10 @@ int64_t escalate_about(struct decide_ctx *cx, struct subject s, const struct esc
 	return number;
 }
 
-void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str question)
+void escalate(struct decide_ctx *cx, const struct node *n, enum ask ask, str question)
 {
 	escalate_about(cx, about_node(n),
-			&(struct escalation_spec){ .kind = kind, .question = question });
+			&(struct escalation_spec){ .ask = ask, .question = question });
 }
 
 /* By an event of this very batch, which the state does not know yet. */

@@ -7,10 +7,10 @@
 
 /* What a person is asked. */
 struct escalation_spec {
-	const char *kind;
+	enum ask ask;
 	str question;
-	const char *const *options; /* ends with NULL; may be NULL */
-	str default_answer;         /* given by itself at expires_at; may be empty */
+	struct texts options; /* none: what its kind offers */
+	str default_answer;   /* given by itself at expires_at; may be empty */
 	ov_time expires_at;
 	int64_t episode;
 	str detection;   /* of oversight, that it is about; may be empty */
@@ -22,7 +22,7 @@ struct escalation_spec {
  * nothing.
  */
 int64_t escalate_about(struct decide_ctx *cx, struct subject s, const struct escalation_spec *x);
-void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str question);
+void escalate(struct decide_ctx *cx, const struct node *n, enum ask ask, str question);
 /* Raises the open entry of that kind and subject on new evidence; its number, or 0: there is none. */
 int64_t escalation_again(struct decide_ctx *cx, struct subject s, const struct escalation_spec *x);
 void tick_raise(struct decide_ctx *cx, const struct decision *d);

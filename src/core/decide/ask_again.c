@@ -16,7 +16,7 @@ static bool is_about(struct subject s, str goal, str node)
 }
 
 /* What this batch has said of it: opened, or raised before. */
-static void look_in_batch(const struct decide_ctx *cx, struct subject s, const char *kind,
+static void look_in_batch(const struct decide_ctx *cx, struct subject s, enum ask ask,
 		struct open_entry *found)
 {
 	for (size_t i = 0; i < cx->out->n; i++) {
@@ -28,7 +28,8 @@ static void look_in_batch(const struct decide_ctx *cx, struct subject s, const c
 				? as_escalation_raised(e)
 				: NULL;
 
-		if (opened && is_about(s, e->goal, e->node) && str_is(opened->kind, kind))
+		if (opened && is_about(s, e->goal, e->node) &&
+				status_parse(&ask_kinds, opened->kind) == (int)ask)
 			*found = (struct open_entry){ opened->escalation, opened->fingerprint };
 		else if (raised && raised->fingerprint.n && found->number &&
 				raised->escalation == found->number)
@@ -36,19 +37,18 @@ static void look_in_batch(const struct decide_ctx *cx, struct subject s, const c
 	}
 }
 
-static struct open_entry find_open(const struct decide_ctx *cx, struct subject s, const char *kind)
+static struct open_entry find_open(const struct decide_ctx *cx, struct subject s, enum ask ask)
 {
 	struct open_entry found = { 0 };
 
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
-		if (x->status == ESC_OPEN && str_is(x->kind, kind) &&
-				is_about(s, x->goal_id, x->node_id) &&
+		if (x->status == ESC_OPEN && x->ask == ask && is_about(s, x->goal_id, x->node_id) &&
 				!escalation_is_closing(cx, x->number))
 			found = (struct open_entry){ x->number, x->fingerprint };
 	}
-	look_in_batch(cx, s, kind, &found);
+	look_in_batch(cx, s, ask, &found);
 	return found;
 }
 
@@ -65,7 +65,7 @@ static struct ev_escalation_raised *raise(struct decide_ctx *cx, struct subject 
 
 int64_t escalation_again(struct decide_ctx *cx, struct subject s, const struct escalation_spec *x)
 {
-	struct open_entry found = find_open(cx, s, x->kind);
+	struct open_entry found = find_open(cx, s, x->ask);
 	struct ev_escalation_raised *e;
 
 	if (!found.number || str_eq(found.fingerprint, x->fingerprint))

@@ -235,12 +235,12 @@ void lane_clear(struct decide_ctx *cx, str agent, str reason)
 
 /* Questions of oversight about the goal itself, or the node. */
 void oversight_close(struct decide_ctx *cx, const struct goal *g, const struct node *n,
-		const char *kind, enum esc_status status, str answer)
+		enum ask ask, enum esc_status status, str answer)
 {
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
-		if (x->status == ESC_OPEN && str_is(x->kind, kind) && str_eq(x->goal_id, g->id) &&
+		if (x->status == ESC_OPEN && x->ask == ask && str_eq(x->goal_id, g->id) &&
 				str_eq(x->node_id, n ? n->id : STR("")))
 			escalation_close(cx, x, status, answer);
 	}

@@ -45,4 +45,4 @@ void lane_clear(struct decide_ctx *cx, str agent, str reason);
 void oversight_renew(struct decide_ctx *cx, const struct goal *g, const struct node *n, str reason);
 /* Closes the questions of oversight of that kind about the goal itself (n NULL), or about the node. */
 void oversight_close(struct decide_ctx *cx, const struct goal *g, const struct node *n,
-		const char *kind, enum esc_status status, str answer);
+		enum ask ask, enum esc_status status, str answer);

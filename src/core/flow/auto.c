@@ -21,29 +21,20 @@
 
 enum { SHOWN_BYTES = 2000, LINE_BYTES = 200 }; /* of an answer that a person has to judge */
 
-static void close_kind(struct decide_ctx *cx, const char *kind, str answer)
+static void close_kind(struct decide_ctx *cx, enum ask ask, str answer)
 {
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
-		if (x->status == ESC_OPEN && str_is(x->kind, kind))
+		if (x->status == ESC_OPEN && x->ask == ask)
 			escalation_close(cx, x, ESC_ANSWERED, answer);
 	}
 }
 
-static bool kind_is_open(const struct decide_ctx *cx, const char *kind)
-{
-	for (size_t i = 0; i < cx->state->escalations.n; i++)
-		if (cx->state->escalations.p[i]->status == ESC_OPEN &&
-				str_is(cx->state->escalations.p[i]->kind, kind))
-			return true;
-	return false;
-}
-
-static void tell(struct decide_ctx *cx, const char *kind, str question)
+static void tell(struct decide_ctx *cx, enum ask ask, str question)
 {
 	escalate_about(cx, (struct subject){ 0 },
-			&(struct escalation_spec){ .kind = kind, .question = question });
+			&(struct escalation_spec){ .ask = ask, .question = question });
 }
 
 /* There is nothing to switch. A person who switches it on again wants it to try again now. */
@@ -80,7 +71,7 @@ int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_re
 	e->instance = instance;
 	e->concurrency = cx->policy->auto_concurrency;
 	e->recount = person;
-	close_kind(cx, "auto", again);
+	close_kind(cx, ASK_AUTO_STOPPED, again);
 	/* Whoever switches it on after a failure has mended that, or wants to know. */
 	if (m->failed)
 		accept_again(cx, again);
@@ -180,13 +171,9 @@ static bool task_repeated(struct decide_ctx *cx, const struct effect *fx, const 
 /* It is longer than any task may be: nothing of it is run, and a person sees how it begins. */
 static void task_refused(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
 {
-	const struct escalation *x = NULL;
+	const struct escalation *x = state_asked(cx->state, ASK_REFUSED, STR(""));
 	struct ev_auto_pool *e;
 
-	for (size_t i = 0; i < cx->state->escalations.n; i++)
-		if (cx->state->escalations.p[i]->status == ESC_OPEN &&
-				str_is(cx->state->escalations.p[i]->kind, ASK_REFUSED))
-			x = cx->state->escalations.p[i];
 	e = pool_answered(cx, fx, o, "refused", o->detail,
 			ask_again_at(cx, cx->state->automatic.empty));
 	if (x) {
@@ -194,7 +181,7 @@ static void task_refused(struct decide_ctx *cx, const struct effect *fx, const s
 		return;
 	}
 	escalate_about(cx, (struct subject){ 0 },
-			&(struct escalation_spec){ .kind = ASK_REFUSED,
+			&(struct escalation_spec){ .ask = ASK_REFUSED,
 					.question = arena_printf(cx->arena,
 							"a task of the pool was not taken: " STR_FMT
 							". The pool is asked for others. It "
@@ -278,8 +265,8 @@ static void pool_failed(struct decide_ctx *cx, const struct effect *fx, const st
 						.output = o->pool->output });
 	else if (cx->policy->pool_on_failure == POOL_PAUSE)
 		auto_pause_asking(cx, PAUSE_POOL, reason, pause_question(cx, reason, o));
-	else if (!kind_is_open(cx, "task_pool"))
-		tell(cx, "task_pool",
+	else if (!state_asked(cx->state, ASK_POOL, STR("")))
+		tell(cx, ASK_POOL,
 				arena_printf(cx->arena,
 						STR_FMT ". It is asked again and again "
 							"(auto.task_pool_on_failure = \"warn\")",
@@ -294,7 +281,7 @@ static void pool_uncertain(struct decide_ctx *cx, const struct effect *fx, const
 {
 	pool_answered(cx, fx, o, "uncertain", STR("it was ended while it answered"),
 			ask_again_at(cx, 0));
-	tell(cx, "task_pool_uncertain",
+	tell(cx, ASK_POOL_UNCERTAIN,
 			arena_printf(cx->arena,
 					"the task pool's command was ended while it answered, so "
 					"nobody knows whether this is a task that it gave out "
@@ -309,13 +296,13 @@ void pool_ended(struct decide_ctx *cx, const struct effect *fx, const struct out
 	case ENDED_TASK:
 		if (!task_repeated(cx, fx, o))
 			task_given(cx, fx, o);
-		close_kind(cx, "task_pool", STR("it gives out tasks again"));
+		close_kind(cx, ASK_POOL, STR("it gives out tasks again"));
 		break;
 	case ENDED_REFUSED: task_refused(cx, fx, o); break;
 	case ENDED_NONE:
 		pool_answered(cx, fx, o, "none", o->detail,
 				ask_again_at(cx, cx->state->automatic.empty));
-		close_kind(cx, "task_pool", STR("it answers again"));
+		close_kind(cx, ASK_POOL, STR("it answers again"));
 		break;
 	case ENDED_UNCERTAIN: pool_uncertain(cx, fx, o); break;
 	default: pool_failed(cx, fx, o); break;

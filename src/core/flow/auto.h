@@ -24,7 +24,7 @@ void auto_pause(struct decide_ctx *cx, const char *cause, str reason, int64_t en
 /* The same, and the entry is opened first. */
 void auto_pause_asking(struct decide_ctx *cx, const char *cause, str reason, str question);
 /* The entry of the pause was closed with this answer: what was part of it is settled. */
-void auto_pause_settle(struct decide_ctx *cx, const struct escalation *x, str text);
+void auto_pause_settle(struct decide_ctx *cx, const struct escalation *x, enum say say, str text);
 /* A person switched auto mode on again, which answers the entry of the pause. */
 void auto_pause_close(struct decide_ctx *cx, str answer);
 /* A person settled a task that was given up: marks the events since then, so that failures count anew. */

@@ -75,19 +75,14 @@ void auto_pause(struct decide_ctx *cx, const char *cause, str reason, int64_t en
 
 void auto_pause_asking(struct decide_ctx *cx, const char *cause, str reason, str question)
 {
-	static const char *const retried[] = { "resume", "retry", "stop", NULL },
-				 *const plain[] = { "resume", "stop", NULL };
+	static const enum say retried[] = { SAY_RESUME, SAY_RETRY, SAY_STOP, SAY_TEXT };
+	struct escalation_spec x = { .ask = ASK_AUTO, .question = question };
 
 	if (!cx->state->automatic.on || cx->state->automatic.pause_cause.n)
 		return;
-	auto_pause(cx, cause, reason,
-			escalate_about(cx, (struct subject){ 0 },
-					&(struct escalation_spec){ .kind = ASK_AUTO,
-							.question = question,
-							.options = str_is(str_from(cause),
-										   PAUSE_FAILURES)
-									? retried
-									: plain }));
+	if (str_is(str_from(cause), PAUSE_FAILURES))
+		x.options = inbox_options(cx->arena, retried);
+	auto_pause(cx, cause, reason, escalate_about(cx, (struct subject){ 0 }, &x));
 }
 
 /* ---- too many tasks in a row ---- */
@@ -199,16 +194,16 @@ static void settle_absorbed(struct decide_ctx *cx, bool retry, str reason)
 	}
 }
 
-void auto_pause_settle(struct decide_ctx *cx, const struct escalation *x, str text)
+void auto_pause_settle(struct decide_ctx *cx, const struct escalation *x, enum say say, str text)
 {
 	const struct auto_mode *m = &cx->state->automatic;
 	str reason = arena_printf(cx->arena, "#%lld was answered: " STR_FMT, (long long)x->number,
 			STR_ARG(text));
 
 	if (str_is(m->pause_cause, PAUSE_FAILURES))
-		settle_absorbed(cx, str_is(text, "retry"), reason);
+		settle_absorbed(cx, say == SAY_RETRY, reason);
 	auto_resume(cx, reason);
-	if (str_is(text, "stop"))
+	if (say == SAY_STOP)
 		auto_switch_off(cx, reason);
 }
 
@@ -216,8 +211,8 @@ void auto_pause_close(struct decide_ctx *cx, str answer)
 {
 	const struct escalation *x = state_escalation(cx->state, cx->state->automatic.pause_entry);
 
-	if (!x || x->status != ESC_OPEN || !str_is(x->kind, ASK_AUTO))
+	if (!x || x->status != ESC_OPEN || x->ask != ASK_AUTO)
 		return;
 	escalation_close(cx, x, ESC_ANSWERED, answer);
-	auto_pause_settle(cx, x, answer);
+	auto_pause_settle(cx, x, SAY_TEXT, answer);
 }

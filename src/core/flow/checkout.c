@@ -130,7 +130,7 @@ void checkout_settled(struct decide_ctx *cx, const struct assignment *as)
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
-		if (x->status == ESC_OPEN && str_is(x->kind, ASK_CHECKOUT) &&
+		if (x->status == ESC_OPEN && x->ask == ASK_CHECKOUT &&
 				str_eq(x->assignment_id, as->id))
 			escalation_close(cx, x, ESC_DISMISSED,
 					STR("nothing in your checkout is in its way any more"));
@@ -151,7 +151,9 @@ static bool told_just_now(const struct decide_ctx *cx, const struct assignment *
 	for (size_t i = 0; as->waiting == WAITING_CHECKOUT && i < cx->out->n; i++) {
 		const struct event *e = cx->out->p[i];
 		const struct assignment *other = e->kind == EV_ESCALATION_OPENED &&
-						str_is(as_escalation_opened(e)->kind, ASK_CHECKOUT)
+						status_parse(&ask_kinds,
+								as_escalation_opened(e)->kind) ==
+								ASK_CHECKOUT
 				? state_assignment(cx->state, e->assignment)
 				: NULL;
 
@@ -163,7 +165,6 @@ static bool told_just_now(const struct decide_ctx *cx, const struct assignment *
 
 void tick_checkout(struct decide_ctx *cx, const struct decision *d)
 {
-	static const char *const options[] = { "try again", NULL };
 	const struct assignment *as = d->assignment;
 	const char *advice = target_dispute(cx)
 			? "It is accepted automatically once the branch is moved back, or kept and "
@@ -174,8 +175,7 @@ void tick_checkout(struct decide_ctx *cx, const struct decision *d)
 	if (told_just_now(cx, as))
 		return;
 	escalate_about(cx, about_assignment(as),
-			&(struct escalation_spec){ .kind = ASK_CHECKOUT,
-					.options = options,
+			&(struct escalation_spec){ .ask = ASK_CHECKOUT,
 					.question = arena_printf(cx->arena,
 							"the finished work on \"" STR_FMT
 							"\" waits: " STR_FMT ". %s",

@@ -30,35 +30,48 @@ enum wait { WAIT_NONE, WAIT_SHORT, WAIT_RETRY, WAIT_DIRTY };
 #define NO_CAP SIZE_MAX
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-#define RULE(cause, stage, max, wait, worker, ladder) \
-	[cause] = { stage, offsetof(struct policy, max), wait, worker, ladder }
+#define RULE(cause, ask, stage, max, wait, worker, ladder) \
+	[cause] = { ask, stage, offsetof(struct policy, max), wait, worker, ladder }
 static const struct {
+	enum ask ask; /* that tells a person of it, in the end */
 	enum stage stage;
 	size_t max; /* offset in struct policy: how often it may happen before a person is asked */
 	enum wait wait;
 	enum worker_status worker; /* what its worker is until it is tried again */
 	bool ladder;               /* the agent's failure: the ladder comes before a person */
 } cause_rules[CAUSE_COUNT] = {
-	RULE(CAUSE_NONE, STAGE_START, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, false),
-	RULE(CAUSE_WORKSPACE, STAGE_WORKSPACE, retry_max_attempts, WAIT_RETRY, WORKER_WORKING,
+	RULE(CAUSE_NONE, ASK_OTHER, STAGE_START, retry_max_attempts, WAIT_RETRY, WORKER_WORKING,
 			false),
-	RULE(CAUSE_START, STAGE_START, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, false),
-	RULE(CAUSE_RUN, STAGE_START, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, true),
-	RULE(CAUSE_LOST, STAGE_START, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, true),
-	RULE(CAUSE_HARVEST, STAGE_HARVEST, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, false),
-	RULE(CAUSE_NO_CHANGES, STAGE_START, no_changes_attempts, WAIT_RETRY, WORKER_NO_CHANGES,
-			false),
-	RULE(CAUSE_CHECK, STAGE_START, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, true),
-	RULE(CAUSE_VERIFY, STAGE_CHECK, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, false),
-	RULE(CAUSE_ACCEPT, STAGE_REBASE, retry_max_attempts, WAIT_RETRY, WORKER_NEEDS_REVIEW,
-			false),
-	RULE(CAUSE_CONFLICT, STAGE_START, conflict_rounds, WAIT_NONE, WORKER_REBASING, false),
+	RULE(CAUSE_WORKSPACE, ASK_CAUSE_WORKSPACE, STAGE_WORKSPACE, retry_max_attempts, WAIT_RETRY,
+			WORKER_WORKING, false),
+	RULE(CAUSE_START, ASK_CAUSE_START, STAGE_START, retry_max_attempts, WAIT_RETRY,
+			WORKER_WORKING, false),
+	RULE(CAUSE_RUN, ASK_CAUSE_RUN, STAGE_START, retry_max_attempts, WAIT_RETRY, WORKER_WORKING,
+			true),
+	RULE(CAUSE_LOST, ASK_CAUSE_LOST, STAGE_START, retry_max_attempts, WAIT_RETRY,
+			WORKER_WORKING, true),
+	RULE(CAUSE_HARVEST, ASK_CAUSE_HARVEST, STAGE_HARVEST, retry_max_attempts, WAIT_RETRY,
+			WORKER_WORKING, false),
+	RULE(CAUSE_NO_CHANGES, ASK_CAUSE_NO_CHANGES, STAGE_START, no_changes_attempts, WAIT_RETRY,
+			WORKER_NO_CHANGES, false),
+	RULE(CAUSE_CHECK, ASK_CAUSE_CHECK, STAGE_START, retry_max_attempts, WAIT_RETRY,
+			WORKER_WORKING, true),
+	RULE(CAUSE_VERIFY, ASK_CAUSE_VERIFY, STAGE_CHECK, retry_max_attempts, WAIT_RETRY,
+			WORKER_WORKING, false),
+	RULE(CAUSE_ACCEPT, ASK_CAUSE_ACCEPT, STAGE_REBASE, retry_max_attempts, WAIT_RETRY,
+			WORKER_NEEDS_REVIEW, false),
+	RULE(CAUSE_CONFLICT, ASK_CAUSE_CONFLICT, STAGE_START, conflict_rounds, WAIT_NONE,
+			WORKER_REBASING, false),
 	/* Never given up: core/flow/checkout waits for as long as it lasts. */
-	[CAUSE_DIRTY] = { STAGE_REBASE, NO_CAP, WAIT_DIRTY, WORKER_NEEDS_REVIEW, false },
-	RULE(CAUSE_MOVED, STAGE_REBASE, moved_tries, WAIT_SHORT, WORKER_NEEDS_REVIEW, false),
-	RULE(CAUSE_GATE, STAGE_START, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, true),
-	RULE(CAUSE_POST, STAGE_NONE, retry_max_attempts, WAIT_NONE, WORKER_IDLE, false),
-	RULE(CAUSE_REVIEW, STAGE_START, review_rounds, WAIT_NONE, WORKER_REJECTED, false),
+	[CAUSE_DIRTY] = { ASK_CAUSE_DIRTY, STAGE_REBASE, NO_CAP, WAIT_DIRTY, WORKER_NEEDS_REVIEW,
+			false },
+	RULE(CAUSE_MOVED, ASK_CAUSE_MOVED, STAGE_REBASE, moved_tries, WAIT_SHORT,
+			WORKER_NEEDS_REVIEW, false),
+	RULE(CAUSE_GATE, ASK_CAUSE_GATE, STAGE_START, retry_max_attempts, WAIT_RETRY,
+			WORKER_WORKING, true),
+	RULE(CAUSE_POST, ASK_POST, STAGE_NONE, retry_max_attempts, WAIT_NONE, WORKER_IDLE, false),
+	RULE(CAUSE_REVIEW, ASK_REVIEW, STAGE_START, review_rounds, WAIT_NONE, WORKER_REJECTED,
+			false),
 };
 #undef RULE
 
@@ -116,7 +129,7 @@ void flow_move(struct decide_ctx *cx, const struct assignment *as, enum stage st
 }
 
 void flow_block(struct decide_ctx *cx, const struct assignment *as, enum worker_status worker,
-		const char *kind, str reason)
+		enum ask ask, str reason)
 {
 	/* What a person was asked about the stall is no longer the question. */
 	if (ladder_is_over(as->node))
@@ -126,7 +139,7 @@ void flow_block(struct decide_ctx *cx, const struct assignment *as, enum worker_
 			STR("a person unblocks it or declares it done"), 0);
 	worker_to(cx, state_worker(cx->state, as->worker), worker,
 			worker == WORKER_ERROR ? reason : STR("its assignment waits for a person"));
-	escalate(cx, as->node, kind, reason);
+	escalate(cx, as->node, ask, reason);
 }
 
 static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cause cause,
@@ -140,7 +153,7 @@ static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cau
 		ladder_begin(cx, as, reason);
 		return;
 	}
-	flow_block(cx, as, WORKER_IDLE, name, reason);
+	flow_block(cx, as, WORKER_IDLE, cause_rules[cause].ask, reason);
 }
 
 int64_t flow_count(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail)

@@ -27,7 +27,7 @@ void flow_move(struct decide_ctx *cx, const struct assignment *as, enum stage st
 		str reason, str feedback, const char *purpose);
 /* Its node waits for a person, who is asked; its worker is idle, or in error for the same reason. */
 void flow_block(struct decide_ctx *cx, const struct assignment *as, enum worker_status worker,
-		const char *kind, str reason);
+		enum ask ask, str reason);
 /* The assignment was settled while this step ran: keep what there is, free the worker. */
 void flow_release(struct decide_ctx *cx, const struct assignment *as);
 bool flow_winding_down(const struct assignment *as);

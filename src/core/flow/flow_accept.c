@@ -166,15 +166,12 @@ void rebase_ended(struct decide_ctx *cx, const struct outcome *o)
  * Nobody's turn comes before a person has said what is to be done. Auto mode waits for that, too, or
  * ends, where the configuration says that it is to.
  */
-static void ask(struct decide_ctx *cx, const struct assignment *as, const char *kind,
-		const char *const *options, str question)
+static void ask(struct decide_ctx *cx, const struct assignment *as, enum ask kind, str question)
 {
 	struct accept_commands c = policy_accept(cx->policy, as->node->goal);
-	bool pre = str_is(str_from(kind), ASK_PRE);
+	bool pre = kind == ASK_PRE;
 	int64_t entry = escalate_about(cx, about_assignment(as),
-			&(struct escalation_spec){ .kind = kind,
-					.options = options,
-					.question = question });
+			&(struct escalation_spec){ .ask = kind, .question = question });
 
 	if (!is_automatic(as->node))
 		return;
@@ -189,11 +186,9 @@ static void ask(struct decide_ctx *cx, const struct assignment *as, const char *
 
 static void ask_pre(struct decide_ctx *cx, const struct assignment *as, str feedback, str detail)
 {
-	static const char *const options[] = { "try again", "back to its agent", NULL };
-
 	flow_move(cx, as, STAGE_GATE, 0, STR("the pre_accept command failed; a person is asked"),
 			feedback, NULL);
-	ask(cx, as, ASK_PRE, options,
+	ask(cx, as, ASK_PRE,
 			arena_printf(cx->arena,
 					"nothing more is accepted: the pre_accept command failed "
 					"on the work of " STR_FMT " (" STR_FMT "). " STR_FMT,
@@ -251,9 +246,7 @@ void accept_ended(struct decide_ctx *cx, const struct outcome *o)
 static void ask_post(struct decide_ctx *cx, const struct assignment *as, const char *what,
 		str detail)
 {
-	static const char *const options[] = { "go on", "run again", "take back", NULL };
-
-	ask(cx, as, ASK_POST, options,
+	ask(cx, as, ASK_POST,
 			arena_printf(cx->arena,
 					"nothing more is accepted: %s; the change of " STR_FMT
 					" (" STR_FMT ") is commit " STR_FMT " on " STR_FMT
@@ -266,7 +259,7 @@ static void ask_post(struct decide_ctx *cx, const struct assignment *as, const c
 static void warn_post(struct decide_ctx *cx, const struct assignment *as, str detail)
 {
 	escalate_about(cx, about_node(as->node),
-			&(struct escalation_spec){ .kind = ASK_POST_WARNING,
+			&(struct escalation_spec){ .ask = ASK_POST_WARNING,
 					.question = arena_printf(cx->arena,
 							"the post_accept command failed after the "
 							"change of " STR_FMT " (" STR_FMT
@@ -363,7 +356,7 @@ static void reverted(struct decide_ctx *cx, const struct outcome *o)
 		assignment_move(cx, as, AS_BLOCKED, STAGE_NONE, reason);
 		node_block_as(cx, as->node, BLOCK_FAILED, reason, STR("overseer"),
 				STR("a person unblocks it or declares it done"), 0);
-		escalate(cx, as->node, "reverted", reason);
+		escalate(cx, as->node, ASK_REVERTED, reason);
 	}
 	worker_to(cx, worker_of(cx, as), WORKER_IDLE, STR("its change was taken back"));
 }

@@ -109,7 +109,7 @@ static void report_blocked(struct decide_ctx *cx, const struct assignment *as,
 		buf_adds(&why, u->summary.n ? u->summary : STR("the agent did not say why"));
 	text = arena_str(cx->arena, buf_str(&why));
 	escalate_about(cx, about_assignment(as),
-			&(struct escalation_spec){ .kind = "question",
+			&(struct escalation_spec){ .ask = ASK_QUESTION,
 					.question = text,
 					.default_answer = p->default_after
 							? STR("Decide yourself; prefer what "

@@ -166,8 +166,8 @@ static void told_no_more(struct decide_ctx *cx, const struct run *r)
 		const struct escalation *x = cx->state->escalations.p[i];
 
 		if (x->status == ESC_OPEN &&
-				(str_is(x->kind, "overdue") || str_is(x->kind, "mute") ||
-						str_is(x->kind, ASK_PERMISSION)) &&
+				(x->ask == ASK_OVERDUE || x->ask == ASK_MUTE ||
+						x->ask == ASK_PERMISSION) &&
 				str_eq(x->assignment_id, r->assignment_id))
 			escalation_close(cx, x, ESC_DISMISSED, STR("the run ended"));
 	}

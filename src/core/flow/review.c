@@ -177,9 +177,8 @@ static str review_text(struct decide_ctx *cx, const struct assignment *as, const
 
 static void ask(struct decide_ctx *cx, const struct assignment *as, str question)
 {
-	static const char *const options[] = { "accept", NULL };
 	str head = value_str_at(work_of(cx, as), "head");
-	struct escalation_spec x = { .kind = ASK_REVIEW, .options = options, .question = question };
+	struct escalation_spec x = { .ask = ASK_REVIEW, .question = question };
 
 	if (!review_question(cx->state, as)) {
 		escalate_about(cx, about_assignment(as), &x);
@@ -276,22 +275,6 @@ void review_reject(struct decide_ctx *cx, const struct assignment *as, str reaso
 
 /* ---- answers ---- */
 
-/* "reject: WHY": what follows the colon; empty when it is something else. */
-static str rejection(str text)
-{
-	if (!str_starts(text, STR("reject:")))
-		return STR("");
-	return str_trim(str_sub(text, strlen("reject:"), text.n));
-}
-
-static bool is_option(const struct escalation *x, str text)
-{
-	for (size_t i = 0; i < x->options.n; i++)
-		if (str_eq(x->options.p[i], text))
-			return true;
-	return false;
-}
-
 /* "check": by the command that is configured now, on the work as it is. */
 static int check_now(struct decide_ctx *cx, const struct assignment *as, struct ov_err *err)
 {
@@ -307,48 +290,48 @@ static int check_now(struct decide_ctx *cx, const struct assignment *as, struct 
 	return OV_EINVALID;
 }
 
-int accept_answer_check(struct decide_ctx *cx, const struct escalation *x, str text,
+int accept_answer_check(struct decide_ctx *cx, const struct escalation *x, enum say say, str text,
 		struct ov_err *err)
 {
 	const struct assignment *as = state_assignment(cx->state, x->assignment_id);
 	str names = STR("");
 
 	/* Its agent resolves a conflict that was found meanwhile: there will be other work to look at. */
-	if (str_is(x->kind, ASK_REVIEW) && as && as->stage != STAGE_REVIEW)
+	if (x->ask == ASK_REVIEW && as && as->stage != STAGE_REVIEW)
 		return review_check(as, false, err);
-	if (is_option(x, text) || (str_is(x->kind, ASK_REVIEW) && rejection(text).n))
+	if (inbox_offers(x, text) || (x->ask == ASK_REVIEW && say == SAY_REJECT))
 		return 0;
-	if (str_is(x->kind, ASK_REVIEW) && str_is(text, REVIEW_CHECK))
+	if (x->ask == ASK_REVIEW && say == SAY_CHECK)
 		return check_now(cx, as, err);
 	for (size_t i = 0; i < x->options.n; i++)
 		names = arena_printf(cx->arena, STR_FMT "%s\"" STR_FMT "\"", STR_ARG(names),
 				i ? ", " : "", STR_ARG(x->options.p[i]));
 	ov_fail(err, OV_EINVALID,
 			"the queue waits for an answer to this; the answers are: " STR_FMT "%s",
-			STR_ARG(names), str_is(x->kind, ASK_REVIEW) ? ", \"reject: WHY\"" : "");
+			STR_ARG(names), x->ask == ASK_REVIEW ? ", \"reject: WHY\"" : "");
 	ov_next(err, "overseer inbox show %lld", (long long)x->number);
 	return OV_EINVALID;
 }
 
-static void answer_review(struct decide_ctx *cx, const struct assignment *as, str text)
+static void answer_review(struct decide_ctx *cx, const struct assignment *as, enum say say, str why)
 {
 	if (as->stage != STAGE_REVIEW)
 		return;
-	if (str_is(text, "accept"))
+	if (say == SAY_ACCEPT)
 		review_accept(cx, as, STR(""));
-	else if (str_is(text, REVIEW_CHECK))
+	else if (say == SAY_CHECK)
 		assignment_move(cx, as, as->status, STAGE_CHECK,
 				STR("a person wants it checked by the command that is configured "
 				    "now"));
 	else
-		review_reject(cx, as, rejection(text));
+		review_reject(cx, as, why);
 }
 
-static void answer_pre(struct decide_ctx *cx, const struct assignment *as, str text)
+static void answer_pre(struct decide_ctx *cx, const struct assignment *as, enum say say)
 {
 	if (as->stage != STAGE_GATE || as->effect)
 		return;
-	if (str_is(text, "try again")) {
+	if (say == SAY_TRY_AGAIN) {
 		assignment_move(cx, as, as->status, STAGE_REBASE, STR("it is to be tried again"));
 		worker_to(cx, state_worker(cx->state, as->worker), WORKER_NEEDS_REVIEW,
 				STR("its work waits for its turn to be accepted"));
@@ -357,30 +340,30 @@ static void answer_pre(struct decide_ctx *cx, const struct assignment *as, str t
 	}
 }
 
-static void answer_post(struct decide_ctx *cx, const struct assignment *as, str text)
+static void answer_post(struct decide_ctx *cx, const struct assignment *as, enum say say)
 {
 	if ((as->stage != STAGE_POST && as->stage != STAGE_REVERT) || as->effect)
 		return;
-	if (str_is(text, "go on"))
+	if (say == SAY_GO_ON)
 		accept_go_on(cx, as);
-	else if (str_is(text, "take back"))
+	else if (say == SAY_TAKE_BACK)
 		accept_take_back(cx, as, as->feedback);
 	else
 		assignment_move(cx, as, as->status, STAGE_POST, STR("it is to be run again"));
 }
 
-void accept_answered(struct decide_ctx *cx, const struct escalation *x, str text)
+void accept_answered(struct decide_ctx *cx, const struct escalation *x, enum say say, str why)
 {
-	static const struct {
-		const char *kind;
-		void (*answer)(struct decide_ctx *cx, const struct assignment *as, str text);
-	} kinds[] = { { ASK_REVIEW, answer_review }, { ASK_PRE, answer_pre },
-		{ ASK_POST, answer_post } };
 	const struct assignment *as = state_assignment(cx->state, x->assignment_id);
 
-	for (size_t i = 0; as && as->node && !flow_winding_down(as) && i < ARRAY_LEN(kinds); i++)
-		if (str_is(x->kind, kinds[i].kind))
-			kinds[i].answer(cx, as, text);
+	if (!as || !as->node || flow_winding_down(as))
+		return;
+	if (x->ask == ASK_REVIEW)
+		answer_review(cx, as, say, why);
+	else if (x->ask == ASK_PRE)
+		answer_pre(cx, as, say);
+	else if (x->ask == ASK_POST)
+		answer_post(cx, as, say);
 }
 
 /* Whoever waits for the user's checkout looks now: somebody may have put that in order. */
@@ -402,7 +385,7 @@ static bool answered_so(const struct decide_ctx *cx, const struct escalation *x,
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *y = cx->state->escalations.p[i];
 
-		if (y->status == ESC_ANSWERED && str_eq(y->kind, x->kind) &&
+		if (y->status == ESC_ANSWERED && y->ask == x->ask &&
 				str_eq(y->assignment_id, x->assignment_id) &&
 				str_eq(y->answer, answer))
 			return true;
@@ -416,13 +399,13 @@ void accept_again(struct decide_ctx *cx, str why)
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 		const struct assignment *as = state_assignment(cx->state, x->assignment_id);
-		bool pre = str_is(x->kind, ASK_PRE);
+		bool pre = x->ask == ASK_PRE;
 
-		if (x->status != ESC_OPEN || !(pre || str_is(x->kind, ASK_POST)) || !as ||
-				!as->node || !str_is(as->node->goal->standing, STANDING_AUTO) ||
+		if (x->status != ESC_OPEN || !(pre || x->ask == ASK_POST) || !as || !as->node ||
+				!str_is(as->node->goal->standing, STANDING_AUTO) ||
 				answered_so(cx, x, why))
 			continue;
 		escalation_close(cx, x, ESC_ANSWERED, why);
-		accept_answered(cx, x, pre ? STR("try again") : STR("run again"));
+		accept_answered(cx, x, pre ? SAY_TRY_AGAIN : SAY_RUN_AGAIN, STR(""));
 	}
 }

@@ -28,9 +28,9 @@ void review_reject(struct decide_ctx *cx, const struct assignment *as, str reaso
 /* 0, or why not: OV_ESTATE with what the work does instead. */
 int review_check(const struct assignment *as, bool reject, struct ov_err *err);
 /* Answers of people to what accept.h says they are asked; the caller has closed the escalation. */
-int accept_answer_check(struct decide_ctx *cx, const struct escalation *x, str text,
+int accept_answer_check(struct decide_ctx *cx, const struct escalation *x, enum say say, str text,
 		struct ov_err *err);
-void accept_answered(struct decide_ctx *cx, const struct escalation *x, str text);
+void accept_answered(struct decide_ctx *cx, const struct escalation *x, enum say say, str why);
 /*
  * Tasks of auto mode that could not be accepted are tried again: what was asked about a command is
  * answered by running it, once. If that did not help it is asked again, and left to a person.

@@ -139,7 +139,6 @@ static str commits_text(struct decide_ctx *cx, const struct move *m)
 
 static int64_t target_tell(struct decide_ctx *cx, const struct move *m, const value *runs)
 {
-	static const char *const options[] = { "keep", NULL };
 	/* Moved again, with nothing in between that is to stay: what counts is where it was at first. */
 	str before = cx->state->target_before.n ? cx->state->target_before : m->from;
 	str question = arena_printf(cx->arena,
@@ -154,8 +153,7 @@ static int64_t target_tell(struct decide_ctx *cx, const struct move *m, const va
 			STR_ARG(m->to));
 
 	return escalate_about(cx, (struct subject){ 0 },
-			&(struct escalation_spec){ .kind = ASK_TARGET,
-					.options = options,
+			&(struct escalation_spec){ .ask = ASK_TARGET,
 					.question = question,
 					.fingerprint = m->to });
 }
@@ -163,13 +161,7 @@ static int64_t target_tell(struct decide_ctx *cx, const struct move *m, const va
 /* There is one at most: another move raises it again. */
 static const struct escalation *open_entry(const struct decide_ctx *cx)
 {
-	for (size_t i = 0; i < cx->state->escalations.n; i++) {
-		const struct escalation *x = cx->state->escalations.p[i];
-
-		if (x->status == ESC_OPEN && str_is(x->kind, ASK_TARGET))
-			return x;
-	}
-	return NULL;
+	return state_asked(cx->state, ASK_TARGET, STR(""));
 }
 
 int64_t target_dispute(const struct decide_ctx *cx)

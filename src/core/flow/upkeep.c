@@ -16,7 +16,6 @@
 #include "core/model/limits.h"
 #include "core/text/redact.h"
 
-#define ASKED_KIND "patrol"
 enum { REPORT_MAX = 100 }; /* findings of one report that are looked at */
 
 struct finding {
@@ -33,18 +32,19 @@ static void ask_once(struct decide_ctx *cx, const struct finding *f);
 
 /* A lost run is reported by its end; a patrol has nothing to add. */
 static const struct {
+	enum ask ask; /* that tells a person of it, in the end */
 	const char *repair;
 	void (*fn)(struct decide_ctx *cx, const struct finding *f);
 } rules[PATROL_FACT_COUNT] = {
-	[PATROL_SESSION_GONE] = { "its run is begun again", NULL },
-	[PATROL_PROCESS_GONE] = { "its run is begun again", NULL },
-	[PATROL_UNDELIVERED] = { "the run is ended, and begun again", note_each },
-	[PATROL_STALE_REBASE] = { "its commits are kept when the worktree is next used",
-			note_once },
-	[PATROL_NO_WORKTREE] = { "it is made again", no_worktree },
-	[PATROL_STRAY_WORKTREE] = { "none", ask_once },
-	[PATROL_ORPHANED_CLAIM] = { "none", ask_once },
-	[PATROL_MISSING_WORKER] = { "none", ask_once },
+	[PATROL_SESSION_GONE] = { ASK_SESSION_GONE, "its run is begun again", NULL },
+	[PATROL_PROCESS_GONE] = { ASK_PROCESS_GONE, "its run is begun again", NULL },
+	[PATROL_UNDELIVERED] = { ASK_UNDELIVERED, "the run is ended, and begun again", note_each },
+	[PATROL_STALE_REBASE] = { ASK_STALE_REBASE,
+			"its commits are kept when the worktree is next used", note_once },
+	[PATROL_NO_WORKTREE] = { ASK_NO_WORKTREE, "it is made again", no_worktree },
+	[PATROL_STRAY_WORKTREE] = { ASK_STRAY_WORKTREE, "none", ask_once },
+	[PATROL_ORPHANED_CLAIM] = { ASK_ORPHANED_CLAIM, "none", ask_once },
+	[PATROL_MISSING_WORKER] = { ASK_MISSING_WORKER, "none", ask_once },
 };
 
 static void emit_found(struct decide_ctx *cx, const struct finding *f, int64_t count,
@@ -86,7 +86,7 @@ static void give_up(struct decide_ctx *cx, const struct finding *f, int64_t coun
 			STR_ARG(f->detail), STR_ARG(f->w->name));
 
 	emit_found(cx, f, count, "none");
-	flow_block(cx, f->as, WORKER_ERROR, name, reason);
+	flow_block(cx, f->as, WORKER_ERROR, rules[f->fact].ask, reason);
 }
 
 bool upkeep_counts_on(const struct decide_ctx *cx, const struct assignment *as)
@@ -203,12 +203,12 @@ static void ask_once(struct decide_ctx *cx, const struct finding *f)
 	str question = utf8_truncate(redact(cx->arena, f->detail), LIMIT_NOTE);
 
 	for (size_t i = 0; i < cx->state->escalations.n; i++)
-		if (str_is(cx->state->escalations.p[i]->kind, ASKED_KIND) &&
+		if (cx->state->escalations.p[i]->ask == ASK_PATROL &&
 				str_eq(cx->state->escalations.p[i]->question, question))
 			return;
 	emit_found(cx, f, 1, rules[f->fact].repair);
 	escalate_about(cx, (struct subject){ 0 },
-			&(struct escalation_spec){ .kind = ASKED_KIND, .question = question });
+			&(struct escalation_spec){ .ask = ASK_PATROL, .question = question });
 }
 
 /* {"facts": [{"finding", "worker", "detail"}]} from the daemon's patrol. */

@@ -467,7 +467,8 @@ static bool is_about_daemon(const struct event *e)
 	case EV_CLOCK_MOVED:
 	case EV_MACHINE_SLEPT:
 	case EV_WATCH_ACTED: return true;
-	case EV_ESCALATION_OPENED: return str_is(as_escalation_opened(e)->kind, "internal");
+	case EV_ESCALATION_OPENED:
+		return status_parse(&ask_kinds, as_escalation_opened(e)->kind) == ASK_INTERNAL;
 	default: return false;
 	}
 }

@@ -34,11 +34,11 @@ APPLY(escalation_opened)
 	esc->opened_at = e->at;
 	state_add_escalation(s, esc);
 	/* One of these at a time per run. */
-	if (run && str_is(esc->kind, "overdue"))
+	if (run && esc->ask == ASK_OVERDUE)
 		run->overdue = true;
-	if (run && str_is(esc->kind, "mute"))
+	if (run && esc->ask == ASK_MUTE)
 		run->mute_at = e->at;
-	if (run && str_is(esc->kind, ASK_PERMISSION))
+	if (run && esc->ask == ASK_PERMISSION)
 		run->asked_at = e->at;
 	return 0;
 }
@@ -86,11 +86,11 @@ APPLY(escalation_closed)
 		record_set_str(&esc->answered_by, e->actor);
 		record_set_str(&esc->reason, d->reason);
 		esc->closed_at = e->at;
-		if (str_is(esc->kind, "overdue"))
+		if (esc->ask == ASK_OVERDUE)
 			overdue_answered(s, esc, e->at);
-		if (str_is(esc->kind, ASK_PERMISSION))
+		if (esc->ask == ASK_PERMISSION)
 			permission_closed(s, esc, e->at);
-		if (str_is(esc->kind, ASK_POST) && esc->status == ESC_ANSWERED)
+		if (esc->ask == ASK_POST && esc->status == ESC_ANSWERED)
 			post_answered(s, esc);
 		state_prune_escalations(s);
 		return 0;

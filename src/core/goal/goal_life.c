@@ -209,7 +209,7 @@ int decide_goal_reopen(struct decide_ctx *cx, const struct pr_goal_reopen *p, va
 	goal_to(cx, g, GOAL_ACTIVE, reason, true, ret_result);
 	if (!open)
 		escalate_about(cx, about_goal(g),
-				&(struct escalation_spec){ .kind = "reopened",
+				&(struct escalation_spec){ .ask = ASK_REOPENED,
 						.question = STR("the goal was reopened: it waits "
 								"for a plan or a reopened "
 								"node") });

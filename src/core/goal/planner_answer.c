@@ -7,6 +7,7 @@
 #include "core/decide/move.h"
 #include "core/goal/goal.h"
 #include "core/goal/spending.h"
+#include "core/inbox/inbox.h"
 #include "core/life/ladder.h"
 #include "core/plan/plan_make.h"
 
@@ -96,12 +97,14 @@ enum plan_begun plan_begin(struct decide_ctx *cx, const struct event *created)
 /* The goal's own words as one task, and a person is told that this is all there is. */
 static void plan_last_resort(struct decide_ctx *cx, const struct goal *g, str why)
 {
-	static const char *const keep[] = { "keep", NULL };
+	static const enum say keep[] = { SAY_KEEP, SAY_TEXT };
 	bool fallback = cx->policy->fallback;
-	struct escalation_spec x = { .kind = "planner", .options = fallback ? keep : NULL };
+	struct escalation_spec x = { .ask = ASK_PLANNER };
 	struct ov_err err = { 0 };
 	int r = 0;
 
+	if (fallback)
+		x.options = inbox_options(cx->arena, keep);
 	if (fallback)
 		r = plan_adopt(cx, g, plan_fallback(cx->arena, g), why, "fallback", &err);
 	assert(r == 0);
@@ -115,7 +118,6 @@ static void plan_last_resort(struct decide_ctx *cx, const struct goal *g, str wh
 int decide_planner_health(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
-	static const char kind[] = "planner_key";
 	str trouble = value_str_at(params, "trouble");
 	bool told = false;
 
@@ -123,7 +125,7 @@ int decide_planner_health(struct decide_ctx *cx, const value *params, value **re
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
-		if (x->status != ESC_OPEN || !str_is(x->kind, kind))
+		if (x->status != ESC_OPEN || x->ask != ASK_PLANNER_KEY)
 			continue;
 		told = trouble.n && str_eq(x->question, trouble);
 		if (!told)
@@ -131,7 +133,8 @@ int decide_planner_health(struct decide_ctx *cx, const value *params, value **re
 	}
 	if (trouble.n && !told)
 		escalate_about(cx, (struct subject){ 0 },
-				&(struct escalation_spec){ .kind = kind, .question = trouble });
+				&(struct escalation_spec){ .ask = ASK_PLANNER_KEY,
+						.question = trouble });
 	return 0;
 }
 

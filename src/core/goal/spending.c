@@ -115,7 +115,9 @@ static bool spent_is_told(const struct decide_ctx *cx, const struct goal *g)
 	for (size_t i = 0; g->automatic && i < cx->out->n; i++) {
 		const struct event *e = cx->out->p[i];
 		const struct goal *about = e->kind == EV_ESCALATION_OPENED &&
-						str_is(as_escalation_opened(e)->kind, "budget")
+						status_parse(&ask_kinds,
+								as_escalation_opened(e)->kind) ==
+								ASK_BUDGET
 				? state_goal(cx->state, e->goal)
 				: NULL;
 
@@ -134,7 +136,7 @@ void tick_budget(struct decide_ctx *cx, const struct decision *d)
 	if (d->level != BUDGET_SPENT || spent_is_told(cx, d->goal))
 		return;
 	escalate_about(cx, about_goal(d->goal),
-			&(struct escalation_spec){ .kind = "budget",
+			&(struct escalation_spec){ .ask = ASK_BUDGET,
 					.question = arena_printf(cx->arena,
 							"the budget is spent (" STR_FMT
 							"): nothing new is started; %s"

@@ -7,162 +7,162 @@
 #include "base/str.h"
 
 static const struct inbox_kind kinds[] = {
-	{ ASK_PAUSED, ABOUT_NODE, URGENCY_CRITICAL, "oversight paused the work on it",
-			"resume|cancel", false, true, "resume", "cancel" },
-	{ ASK_PAUSED, ABOUT_GOAL, URGENCY_CRITICAL, "oversight paused the goal", "resume|abort",
-			false, true, "resume", "abort" },
-	{ ASK_ABORTED, ABOUT_GOAL, URGENCY_EMERGENCY, "oversight aborted the goal", "reopen|cancel",
-			false, true, "reopen", "cancel" },
-	{ "question", ABOUT_NODE, URGENCY_WARNING, "its agent asks", NULL, false, false, NULL,
-			NULL },
-	{ "budget", ABOUT_GOAL, URGENCY_CRITICAL, "its budget is spent: nothing new is started",
-			"raise|cancel", true, true, "raise", "cancel" },
-	{ "planner", ABOUT_GOAL, URGENCY_WARNING, "no planner made a good plan for it", NULL, false,
-			true, NULL, "cancel" },
-	{ "reopened", ABOUT_GOAL, URGENCY_WARNING, "it has nothing to do", "cancel", true, true,
-			NULL, "cancel" },
-	{ "login", ABOUT_ANY, URGENCY_CRITICAL, "an agent is said to be logged out", NULL, true,
-			true, NULL, NULL },
-	{ "outage", ABOUT_ANY, URGENCY_CRITICAL, "many runs fell silent at once", NULL, true, true,
-			NULL, NULL },
-	{ "internal", ABOUT_ANY, URGENCY_WARNING, "something is wrong inside of the daemon", NULL,
-			false, false, NULL, NULL },
-	{ "daemon", ABOUT_ANY, URGENCY_EMERGENCY, "the daemon could not go on", NULL, false, false,
-			NULL, NULL },
-	{ "auto", ABOUT_ANY, URGENCY_CRITICAL, "auto mode stopped", NULL, false, false, NULL,
-			NULL },
-	{ ASK_AUTO, ABOUT_ANY, URGENCY_CRITICAL, "auto mode is paused", NULL, true, true, "resume",
-			"stop" },
-	{ ASK_TASK_BUDGET, ABOUT_NODE, URGENCY_WARNING, "its budget is used up", NULL, false, false,
-			"retry", "cancel" },
-	{ ASK_REFUSED, ABOUT_ANY, URGENCY_WARNING, "a task of the pool was not taken", NULL, false,
-			false, NULL, NULL },
-	{ ASK_FAILING, ABOUT_ANY, URGENCY_CRITICAL, "an agent fails again and again", NULL, true,
-			true, "resume", NULL },
-	{ ASK_LIMIT, ABOUT_ANY, URGENCY_WARNING, "an agent is out of quota for long", NULL, true,
-			false, "lift", NULL },
-	{ "planner_key", ABOUT_ANY, URGENCY_CRITICAL, "the planner cannot be asked", NULL, false,
-			false, NULL, NULL },
-	{ ASK_REVIEW, ABOUT_NODE, URGENCY_WARNING, "its work waits for a review",
-			"accept|reject: WHY", true, true, "accept", "reject: %" },
-	{ ASK_CHECKOUT, ABOUT_NODE, URGENCY_WARNING, "its finished work waits for your checkout",
-			NULL, true, false, "try again", NULL },
-	{ ASK_TARGET, ABOUT_ANY, URGENCY_CRITICAL,
-			"the target branch was moved by neither Overseer nor you", NULL, false,
-			false, "keep", NULL },
-	{ ASK_PRE, ABOUT_NODE, URGENCY_CRITICAL, "nothing more is accepted until this is settled",
-			NULL, true, true, "try again", "back to its agent" },
-	{ ASK_POST, ABOUT_NODE, URGENCY_CRITICAL, "nothing more is accepted until this is settled",
-			NULL, true, true, "go on", "take back" },
-	{ ASK_POST_WARNING, ABOUT_NODE, URGENCY_WARNING, "the post_accept command failed", NULL,
-			false, false, NULL, NULL },
-	{ "stalled", ABOUT_NODE, URGENCY_WARNING, "nothing got its run to go on", NULL, false,
-			false, NULL, NULL },
-	{ "failed", ABOUT_NODE, URGENCY_WARNING, "all attempts at it failed", NULL, false, false,
-			NULL, NULL },
-	{ "overdue", ABOUT_NODE, URGENCY_WARNING, "its run takes too long", NULL, false, false,
-			NULL, NULL },
-	{ "mute", ABOUT_NODE, URGENCY_WARNING, "its run is busy and shows nothing of it", NULL,
-			false, false, NULL, NULL },
-	{ ASK_PERMISSION, ABOUT_NODE, URGENCY_CRITICAL, "its agent waits for a permission",
-			"retry|done|cancel", true, false, NULL, NULL },
-	{ "no_agent", ABOUT_NODE, URGENCY_WARNING, "no configured agent can take it", NULL, false,
-			false, NULL, NULL },
-	{ "no_worker", ABOUT_NODE, URGENCY_WARNING, "the worker that it was given to is gone", NULL,
-			false, false, NULL, NULL },
-	{ "reverted", ABOUT_NODE, URGENCY_WARNING, "what was accepted of it was taken back", NULL,
-			false, false, NULL, NULL },
+#define ASK(sym, word, ...) { sym, __VA_ARGS__ },
+#define ASK_TOO(sym, ...) { sym, __VA_ARGS__ },
+#define ASK_PLAIN(sym, word)
+#include "core/model/asks.def"
 };
 
-static const struct inbox_kind of_node = { NULL, ABOUT_NODE, URGENCY_WARNING,
-	"it cannot go on by itself", NULL, false, false, NULL, NULL },
-			       of_none = { NULL, ABOUT_ANY, URGENCY_WARNING,
-				       "somebody has to know of it", NULL, false, false, NULL,
-				       NULL };
+static const struct inbox_kind of_node = { ASK_OTHER, ABOUT_NODE, URGENCY_WARNING,
+	.why = "it cannot go on by itself" },
+			       of_none = { ASK_OTHER, ABOUT_ANY, URGENCY_WARNING,
+				       .why = "somebody has to know of it" };
 
 /* Answers that every entry about a node has. */
-static const char node_words[] = "retry|done|cancel";
+static const enum say node_says[] = { SAY_RETRY, SAY_DONE, SAY_CANCEL, SAY_TEXT };
 
-static const struct inbox_kind *inbox_find(str kind, enum inbox_about about)
+/* What follows an answer that is nothing without a reason. */
+static const str needs_why = STR_INIT(" WHY");
+
+static const struct inbox_kind *inbox_find(enum ask ask, enum inbox_about about)
 {
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (str_is(kind, kinds[i].kind) && about >= kinds[i].about)
+		if (kinds[i].ask == ask && about >= kinds[i].about)
 			return &kinds[i];
 	return about == ABOUT_NODE ? &of_node : &of_none;
 }
 
 const struct inbox_kind *inbox_kind_of(const struct escalation *x)
 {
-	return inbox_find(x->kind,
+	return inbox_find(x->ask,
 			x->node_id.n                   ? ABOUT_NODE
 					: x->goal_id.n ? ABOUT_GOAL
 						       : ABOUT_ANY);
 }
 
-enum urgency inbox_urgency(str kind, bool about_node)
+const struct inbox_kind *inbox_kind_for(enum ask ask, bool about_node)
 {
-	return inbox_find(kind, about_node ? ABOUT_NODE : ABOUT_GOAL)->urgency;
+	return inbox_find(ask, about_node ? ABOUT_NODE : ABOUT_GOAL);
+}
+
+static str say_word(enum say say)
+{
+	return str_from(status_name(&say_words, (int)say));
+}
+
+bool inbox_needs_why(enum say say)
+{
+	return str_ends(say_word(say), needs_why);
+}
+
+str inbox_said(struct arena *a, enum say say, str why)
+{
+	str word = say_word(say);
+
+	if (!inbox_needs_why(say))
+		return word;
+	return why.n ? arena_printf(a, STR_FMT " " STR_FMT,
+				       STR_ARG(str_sub(word, 0, word.n - needs_why.n)),
+				       STR_ARG(why))
+		     : STR("");
+}
+
+enum say inbox_say(str text, str *ret_why)
+{
+	*ret_why = STR("");
+	for (int i = SAY_TEXT + 1; i < SAY_COUNT; i++) {
+		str word = say_word((enum say)i),
+		    start = str_sub(word, 0, word.n - MIN(word.n, needs_why.n));
+
+		if (!inbox_needs_why((enum say)i)) {
+			if (str_eq(text, word))
+				return (enum say)i;
+			continue;
+		}
+		if (str_starts(text, start))
+			*ret_why = str_trim(str_sub(text, start.n, text.n));
+		if (ret_why->n)
+			return (enum say)i;
+	}
+	return SAY_TEXT;
+}
+
+struct texts inbox_options(struct arena *a, const enum say *list)
+{
+	struct texts t = { arena_array(a, str, SAYS_MAX), 0 };
+
+	for (; t.n < SAYS_MAX && list[t.n] != SAY_TEXT; t.n++)
+		t.p[t.n] = say_word(list[t.n]);
+	return t;
+}
+
+bool inbox_offers(const struct escalation *x, str text)
+{
+	for (size_t i = 0; i < x->options.n; i++)
+		if (str_eq(x->options.p[i], text))
+			return true;
+	return false;
+}
+
+static str joined(struct arena *a, const str *words, size_t n)
+{
+	str all = STR("");
+
+	for (size_t i = 0; i < n; i++)
+		all = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(all), i ? "|" : "",
+				STR_ARG(words[i]));
+	return all;
 }
 
 str inbox_words(struct arena *a, const struct escalation *x)
 {
 	const struct inbox_kind *k = inbox_kind_of(x);
-	str words = k->words ? str_from(k->words) : STR("");
+	struct texts own = inbox_options(a, k->says);
+	str words = own.n ? joined(a, own.p, own.n) : joined(a, x->options.p, x->options.n);
 
-	for (size_t i = 0; !k->words && i < x->options.n; i++)
-		words = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(words), words.n ? "|" : "",
-				STR_ARG(x->options.p[i]));
 	if (k->closed && words.n)
 		return words;
-	if (!words.n && x->node_id.n)
-		words = str_from(node_words);
+	if (!words.n && x->node_id.n) {
+		own = inbox_options(a, node_says);
+		words = joined(a, own.p, own.n);
+	}
 	return arena_printf(a, STR_FMT "%sTEXT", STR_ARG(words), words.n ? "|" : "");
 }
 
-/* Further words that decide something when they stand alone: commands of the inbox, yes and no. */
-static const char other_words[] = "retry|done|cancel|approve|deny|dismiss|snooze|accept|reject|"
-				  "resume|reopen|abort|stop|start|pause|raise|hang|skip|ignore|"
-				  "run again|yes|no|ok|y|n";
-
-static bool same(str a, str b)
+static bool is_in(const enum say *list, enum say say)
 {
-	return a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
-}
-
-static bool is_among(const char *words, str text)
-{
-	str rest = str_from(words), part;
-
-	while (words && str_split(&rest, '|', &part))
-		if (same(part, text))
+	for (size_t i = 0; i < SAYS_MAX && list[i] != SAY_TEXT; i++)
+		if (list[i] == say)
 			return true;
 	return false;
 }
 
-bool inbox_has_answer(const struct escalation *x, str text)
+bool inbox_has_answer(const struct escalation *x, enum say say)
 {
 	const struct inbox_kind *k = inbox_kind_of(x);
-	const char *const lists[] = { k->words, k->approve, k->deny,
-		x->node_id.n ? node_words : NULL };
 
-	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-		str rest = str_from(lists[i]), part;
-
-		while (lists[i] && str_split(&rest, '|', &part))
-			if (str_eq(part, text))
-				return true;
-	}
-	return false;
+	return say != SAY_TEXT &&
+			(is_in(k->says, say) || say == k->approve || say == k->deny ||
+					(x->node_id.n && is_in(node_says, say)));
 }
 
-/* An answer to some entry. */
+/* Further words that decide something when they stand alone: commands of the inbox, yes and no. */
+static const char *const other_words[] = { "approve", "deny", "dismiss", "snooze", "reject",
+	"start", "pause", "skip", "ignore", "yes", "no", "ok", "y", "n" };
+
+static bool same(str a, const char *word)
+{
+	return a.n == strlen(word) && strncasecmp(a.p, word, a.n) == 0;
+}
+
+/* An answer to some entry. "check" is one of reviews alone, and how much guidance begins. */
 static bool is_command(str text)
 {
-	if (is_among(other_words, text))
-		return true;
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (is_among(kinds[i].words, text) || is_among(kinds[i].approve, text) ||
-				is_among(kinds[i].deny, text))
+	for (int i = SAY_TEXT + 1; i < SAY_COUNT; i++)
+		if (i != SAY_CHECK && same(text, status_name(&say_words, i)))
+			return true;
+	for (size_t i = 0; i < ARRAY_LEN(other_words); i++)
+		if (same(text, other_words[i]))
 			return true;
 	return false;
 }

@@ -54,12 +54,11 @@ static str full_reason(struct decide_ctx *cx, const struct intervention *x)
 }
 
 static int64_t ask(struct decide_ctx *cx, const struct intervention *x, struct subject about,
-		const char *kind, const char *const *options)
+		enum ask kind)
 {
 	return escalate_about(cx, about,
-			&(struct escalation_spec){ .kind = kind,
+			&(struct escalation_spec){ .ask = kind,
 					.question = full_reason(cx, x),
-					.options = options,
 					.detection = x->detection,
 					.fingerprint = x->fingerprint });
 }
@@ -133,7 +132,6 @@ static const char *why_not_paused(const struct decide_ctx *cx, const struct node
 
 static void pause_node(struct decide_ctx *cx, const struct intervention *x, struct done *ret)
 {
-	static const char *const options[] = { "resume", "cancel", NULL };
 	const char *why_not = why_not_paused(cx, x->node);
 
 	if (why_not) {
@@ -143,13 +141,12 @@ static void pause_node(struct decide_ctx *cx, const struct intervention *x, stru
 	work_block(cx, x->node, BLOCK_PAUSED, full_reason(cx, x),
 			STR("a person lets it go on: `overseer work unblock`, or an answer in the "
 			    "inbox"));
-	ret->escalation = ask(cx, x, about_node(x->node), ASK_PAUSED, options);
+	ret->escalation = ask(cx, x, about_node(x->node), ASK_PAUSED);
 	ret->text = STR("the node is paused until a person lets it go on");
 }
 
 static void pause_goal(struct decide_ctx *cx, const struct intervention *x, struct done *ret)
 {
-	static const char *const options[] = { "resume", "abort", NULL };
 	value *ignored = NULL;
 
 	ret->goal_wide = true;
@@ -157,7 +154,7 @@ static void pause_goal(struct decide_ctx *cx, const struct intervention *x, stru
 		goal_to(cx, x->goal, GOAL_PAUSED, full_reason(cx, x), false, &ignored)->freezes =
 				true;
 	}
-	ret->escalation = ask(cx, x, about_goal(x->goal), ASK_PAUSED, options);
+	ret->escalation = ask(cx, x, about_goal(x->goal), ASK_PAUSED);
 	ret->text = x->goal->status == GOAL_ACTIVE
 			? STR("the goal is paused until a person resumes it")
 			: STR("the goal is paused already; a person is asked");
@@ -187,7 +184,6 @@ static void do_pause(struct decide_ctx *cx, const struct intervention *x, struct
 
 static void do_abort(struct decide_ctx *cx, const struct intervention *x, struct done *ret)
 {
-	static const char *const options[] = { "reopen", "cancel", NULL };
 	const char *before = is_stopped(cx, x->goal);
 	int64_t stopped;
 
@@ -201,7 +197,7 @@ static void do_abort(struct decide_ctx *cx, const struct intervention *x, struct
 		return;
 	}
 	stopped = goal_abort(cx, x->goal, full_reason(cx, x));
-	ret->escalation = ask(cx, x, about_goal(x->goal), ASK_ABORTED, options);
+	ret->escalation = ask(cx, x, about_goal(x->goal), ASK_ABORTED);
 	ret->text = arena_printf(cx->arena,
 			"the goal is aborted until a person reopens it; %lld %s stopped, the work "
 			"is kept",

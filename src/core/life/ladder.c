@@ -190,17 +190,6 @@ struct climb climb_of(const struct world *w, const struct assignment *as,
 	return c;
 }
 
-const struct escalation *question_open(const struct state *s, const struct assignment *as,
-		const char *kind)
-{
-	for (size_t i = 0; i < s->escalations.n; i++)
-		if (s->escalations.p[i]->status == ESC_OPEN &&
-				str_is(s->escalations.p[i]->kind, kind) &&
-				str_eq(s->escalations.p[i]->assignment_id, as->id))
-			return s->escalations.p[i];
-	return NULL;
-}
-
 ov_time person_asked_at(const struct world *w, const struct assignment *as,
 		const struct observation *o)
 {
@@ -209,7 +198,7 @@ ov_time person_asked_at(const struct world *w, const struct assignment *as,
 	if (!o || !o->waiting_for.n || !w->policy->ask_after)
 		return 0;
 	asked = as->run->asked_at;
-	if (asked && question_open(w->state, as, ASK_PERMISSION))
+	if (asked && state_asked(w->state, ASK_PERMISSION, as->id))
 		return OV_TIME_MAX;
 	return o->waiting_since <= asked
 			? 0
@@ -222,7 +211,8 @@ ov_time mute_told_at(const struct world *w, const struct assignment *as,
 	struct voice v = voice_judge(w->policy, as, o, now);
 	ov_time outage = w->state->outage_over_at;
 
-	if (v.due_at == OV_TIME_MAX || (as->run->mute_at && question_open(w->state, as, "mute")))
+	if (v.due_at == OV_TIME_MAX ||
+			(as->run->mute_at && state_asked(w->state, ASK_MUTE, as->id)))
 		return OV_TIME_MAX;
 	/* What it was silent for together with all the others does not count. */
 	return outage ? MAX(v.due_at, outage + habit_mute(w->policy, as, o)) : v.due_at;

@@ -69,9 +69,6 @@ const struct dispatch *dispatch_in_doubt(const struct assignment *as);
 bool nudge_resumes(const struct world *w, const struct assignment *as);
 /* Taking this rung would end its run: it waits until asking would have taken as long. */
 bool rung_ends_run(const struct world *w, const struct assignment *as, enum rung rung);
-/* What a person was told of this kind about the run, and has not answered; or NULL. */
-const struct escalation *question_open(const struct state *s, const struct assignment *as,
-		const char *kind);
 /*
  * When a person is asked for whom the run waits. 0: it waits for nobody, or they have closed its question,
  * and silence decides again. OV_TIME_MAX: they have the question before them.

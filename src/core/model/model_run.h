@@ -6,9 +6,6 @@
 #include "core/model/record.h"
 #include "core/model/transition.h"
 
-/* The kind of an inbox entry: its agent waits for a person. */
-#define ASK_PERMISSION "permission"
-
 struct run {
 	str goal_id, node_id, assignment_id, dispatch_id, agent, worker;
 	int64_t attempt, epoch;

@@ -99,7 +99,9 @@ struct effect {
 
 struct escalation {
 	int64_t number;
-	str goal_id, node_id, assignment_id, kind, question;
+	str goal_id, node_id, assignment_id, question;
+	str kind;     /* the word that is stored and shown */
+	enum ask ask; /* what it means; follows from the word */
 	struct strs options;
 	str default_answer; /* given by itself at expires_at */
 	enum esc_status status;

@@ -37,7 +37,15 @@ static const char *const channel_names[] = { CHANNEL_TYPES(NAME) };
 static const char *const tests_names[] = { TESTS(NAME) };
 static const char *const task_end_names[] = { TASK_ENDS(NAME) };
 static const char *const completion_names[] = { COMPLETION_SOURCES(NAME) };
+static const char *const say_names[] = { SAYS(NAME) };
 #undef NAME
+static const char *const ask_names[] = {
+	[ASK_OTHER] = "",
+#define ASK(sym, word, ...) [sym] = word,
+#define ASK_TOO(sym, ...)
+#define ASK_PLAIN(sym, word) [sym] = word,
+#include "core/model/asks.def"
+};
 
 #define B(s) (1u << (s))
 
@@ -156,6 +164,8 @@ const struct status_table channel_types = TABLE("channel type", channel_names, N
 const struct status_table tests_states = TABLE("tests", tests_names, NULL, NULL);
 const struct status_table task_ends = TABLE("end of a task", task_end_names, NULL, NULL);
 const struct status_table completion_sources = TABLE("completion", completion_names, NULL, NULL);
+const struct status_table say_words = TABLE("answer", say_names, NULL, NULL);
+const struct status_table ask_kinds = TABLE("question", ask_names, NULL, NULL);
 
 const char *status_name(const struct status_table *t, int status)
 {

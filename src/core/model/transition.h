@@ -4,6 +4,7 @@
  * decides whether a transition is legal; tests walk every pair.
  */
 #include "base/ov.h"
+#include "core/model/ask.h"
 #include "core/model/status.h"
 #include "core/model/status_oversight.h"
 
@@ -21,7 +22,7 @@ extern const struct status_table node_statuses, as_statuses, goal_statuses, work
 		dispatch_modes, dispatch_results, rungs, life_signs, block_kinds, resources,
 		budget_levels, troubles, fact_signs, detectors, severities, levels, effectivenesses,
 		urgencies, notice_statuses, channel_types, tests_states, task_ends,
-		completion_sources;
+		completion_sources, say_words, ask_kinds;
 
 const char *status_name(const struct status_table *t, int status);
 /* The status with this name, or -1. */

@@ -53,7 +53,6 @@ static void absorb(struct decide_ctx *cx, const struct escalation *x, int64_t in
 /* Its lane waits until a person answers: whatever it is given would end the same way. */
 void tick_agent_failing(struct decide_ctx *cx, const struct decision *d)
 {
-	static const char *const options[] = { "resume", NULL };
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
 	ov_time since = failing_since(cx->state, d->agent);
@@ -73,9 +72,8 @@ void tick_agent_failing(struct decide_ctx *cx, const struct decision *d)
 			STR_ARG(d->agent), STR_ARG(d->why), STR_ARG(d->agent));
 	show_tasks(cx, &b, d->agent, since);
 	entry = escalate_about(cx, (struct subject){ 0 },
-			&(struct escalation_spec){ .kind = ASK_FAILING,
-					.question = arena_str(cx->arena, buf_str(&b)),
-					.options = options });
+			&(struct escalation_spec){ .ask = ASK_FAILING,
+					.question = arena_str(cx->arena, buf_str(&b)) });
 	for (size_t i = 0; i < cx->state->escalations.n; i++)
 		if (failing_absorbs(cx->state, d->agent, cx->state->escalations.p[i]))
 			absorb(cx, cx->state->escalations.p[i], entry);

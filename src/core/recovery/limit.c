@@ -85,7 +85,6 @@ static str near_time(struct decide_ctx *cx, ov_time at)
 /* Whoever said it may be wrong, or lie: a person sees who that was, and can lift it. */
 static void tell_of_limit(struct decide_ctx *cx, const struct assignment *as, const struct limit *l)
 {
-	static const char *const options[] = { "lift", NULL };
 	const struct lane *lane = state_lane(cx->state, as->agent);
 	str words = own_words(as->run);
 
@@ -93,7 +92,7 @@ static void tell_of_limit(struct decide_ctx *cx, const struct assignment *as, co
 			(lane && lane_entry(cx->state, lane)))
 		return;
 	escalate_about(cx, (struct subject){ 0 },
-			&(struct escalation_spec){ .kind = ASK_LIMIT,
+			&(struct escalation_spec){ .ask = ASK_LIMIT,
 					.question = arena_printf(cx->arena,
 							"agent " STR_FMT
 							" is rate limited until " STR_FMT
@@ -105,19 +104,17 @@ static void tell_of_limit(struct decide_ctx *cx, const struct assignment *as, co
 							STR_ARG(as->run->id), words.n ? ": \"" : "",
 							STR_ARG(words), words.n ? "\"" : "",
 							STR_ARG(duration_format_short(cx->arena,
-									cx->policy->limit_wait_max))),
-					.options = options });
+									cx->policy->limit_wait_max))) });
 }
 
 static bool asks_for(const struct escalation *x, str agent)
 {
-	return str_is(x->kind, "login") && lane_is_named(x, agent);
+	return x->ask == ASK_LOGIN && lane_is_named(x, agent);
 }
 
 /* Asked once for the agent, however many of its nodes wait. It is what one run said, which may be wrong. */
 static void ask_for_login(struct decide_ctx *cx, const struct assignment *as)
 {
-	static const char *const options[] = { "done", NULL };
 	const struct run *r = as->run;
 	str words = own_words(r), how = STR("said so");
 
@@ -129,7 +126,7 @@ static void ask_for_login(struct decide_ctx *cx, const struct assignment *as)
 		how = arena_printf(cx->arena, "said so by its exit status %lld",
 				(long long)r->exit_code);
 	escalate_about(cx, (struct subject){ 0 },
-			&(struct escalation_spec){ .kind = "login",
+			&(struct escalation_spec){ .ask = ASK_LOGIN,
 					.question = arena_printf(cx->arena,
 							"agent " STR_FMT
 							" may be logged out: run " STR_FMT
@@ -138,8 +135,7 @@ static void ask_for_login(struct decide_ctx *cx, const struct assignment *as)
 							STR_ARG(as->agent), STR_ARG(r->id),
 							STR_ARG(as->node->id), STR_ARG(how),
 							words.n ? ": \"" : "", STR_ARG(words),
-							words.n ? "\"" : ""),
-					.options = options });
+							words.n ? "\"" : "") });
 }
 
 /* The tasks that a limit of the agent keeps waiting. */

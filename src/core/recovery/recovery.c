@@ -187,17 +187,11 @@ static void rung_reassign(struct decide_ctx *cx, const struct decision *d)
 /* A model's question in its own words; an answer to it is a text for the agent, never a command. */
 static void ask_as_advised(struct decide_ctx *cx, const value *advice, struct escalation_spec *x)
 {
-	const value *list = value_at(advice, "options");
-	const char **options;
-
 	if (!value_str_at(advice, "question").n)
 		return;
-	options = arena_array(cx->arena, const char *, value_count(list) + 1);
-	for (size_t i = 0; i < value_count(list); i++)
-		options[i] = arena_cstr(cx->arena, value_str_or(value_item(list, i), STR("")));
-	x->kind = "question";
+	x->ask = ASK_QUESTION;
 	x->question = value_str_at(advice, "question");
-	x->options = value_count(list) ? options : NULL;
+	x->options = texts_from(cx->arena, value_at(advice, "options"));
 }
 
 /* Whoever waits for a permission is not given it by us: the tools of its agent are the person's to set. */
@@ -216,12 +210,10 @@ static str stall_question(struct decide_ctx *cx, const struct decision *d)
 
 static void rung_escalate(struct decide_ctx *cx, const struct decision *d)
 {
-	static const char *const options[] = { "retry", "done", "cancel", NULL };
 	const struct assignment *as = d->assignment;
 	bool running = as->run && as->run->status != RUN_ENDED;
-	struct escalation_spec spec = { .kind = running ? "stalled" : "failed",
+	struct escalation_spec spec = { .ask = running ? ASK_STALLED : ASK_FAILED,
 		.question = stall_question(cx, d),
-		.options = options,
 		.episode = d->node->episode };
 
 	emit_rung(cx, d);
@@ -282,36 +274,34 @@ static void tick_finish(struct decide_ctx *cx, const struct decision *d)
 static void tick_overdue(struct decide_ctx *cx, const struct decision *d)
 {
 	escalate_about(cx, about_assignment(d->assignment),
-			&(struct escalation_spec){ .kind = "overdue", .question = d->why });
+			&(struct escalation_spec){ .ask = ASK_OVERDUE, .question = d->why });
 }
 
 static void tick_mute(struct decide_ctx *cx, const struct decision *d)
 {
 	escalate_about(cx, about_assignment(d->assignment),
-			&(struct escalation_spec){ .kind = "mute", .question = d->why });
+			&(struct escalation_spec){ .ask = ASK_MUTE, .question = d->why });
 }
 
 static void tick_ask(struct decide_ctx *cx, const struct decision *d)
 {
 	escalate_about(cx, about_assignment(d->assignment),
-			&(struct escalation_spec){ .kind = ASK_PERMISSION, .question = d->why });
+			&(struct escalation_spec){ .ask = ASK_PERMISSION, .question = d->why });
 }
 
 static void tick_outage(struct decide_ctx *cx, const struct decision *d)
 {
-	static const char *const options[] = { "hang", NULL };
 	struct ev_outage_suspected *e = emit_outage_suspected(cx, (struct subject){ 0 });
 
 	e->silent = (int64_t)d->silent;
 	e->live = (int64_t)d->live;
 	escalate_about(cx, (struct subject){ 0 },
-			&(struct escalation_spec){ .kind = "outage",
+			&(struct escalation_spec){ .ask = ASK_OUTAGE,
 					.question = arena_printf(cx->arena,
 							"%zu of %zu runs fell silent at once. "
 							"None of them is touched until one moves "
 							"or you say that they really hang.",
-							d->silent, d->live),
-					.options = options });
+							d->silent, d->live) });
 }
 
 void outage_denied(struct decide_ctx *cx)
@@ -330,7 +320,7 @@ static void close_outage(struct decide_ctx *cx, str answer)
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
-		if (x->status == ESC_OPEN && str_is(x->kind, "outage"))
+		if (x->status == ESC_OPEN && x->ask == ASK_OUTAGE)
 			escalation_close(cx, x, ESC_DISMISSED, answer);
 	}
 }

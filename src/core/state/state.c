@@ -323,8 +323,23 @@ void state_remove_conflict(struct state *s, struct conflict *c)
 	record_free(&conflict_record, c);
 }
 
+const struct escalation *state_asked(const struct state *s, enum ask ask, str assignment)
+{
+	for (size_t i = 0; i < s->escalations.n; i++) {
+		const struct escalation *x = s->escalations.p[i];
+
+		if (x->status == ESC_OPEN && x->ask == ask &&
+				(!assignment.n || str_eq(x->assignment_id, assignment)))
+			return x;
+	}
+	return NULL;
+}
+
 void state_add_escalation(struct state *s, struct escalation *e)
 {
+	int ask = status_parse(&ask_kinds, e->kind);
+
+	e->ask = ask < 0 ? ASK_OTHER : (enum ask)ask;
 	vec_push(&s->escalations, e);
 	s->next_escalation = MAX(s->next_escalation, e->number + 1);
 }

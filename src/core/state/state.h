@@ -68,6 +68,8 @@ struct run *state_run(const struct state *s, str id);
 struct worker *state_worker(const struct state *s, str name);
 struct effect *state_effect(const struct state *s, str id);
 struct dispatch *state_dispatch(const struct state *s, str id);
+/* What a person was asked of this kind and has not answered, about the assignment where one is named; or NULL. */
+const struct escalation *state_asked(const struct state *s, enum ask ask, str assignment);
 struct escalation *state_escalation(const struct state *s, int64_t number);
 struct notice *state_notice(const struct state *s, str id);
 struct detection *state_detection(const struct goal *g, str id);

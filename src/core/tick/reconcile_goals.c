@@ -93,11 +93,11 @@ static str held(const struct goal *g, const struct escalation *x)
 {
 	bool aborted = g->health == HEALTH_ABORTED, paused = g->status == GOAL_PAUSED;
 
-	if (str_is(x->kind, ASK_PAUSED) && (!paused || aborted))
+	if (x->ask == ASK_PAUSED && (!paused || aborted))
 		return !is_open(g)       ? STR("the goal has ended")
 				: paused ? STR("the goal was aborted")
 					 : STR("the goal goes on");
-	if (str_is(x->kind, ASK_ABORTED) && (!paused || !aborted))
+	if (x->ask == ASK_ABORTED && (!paused || !aborted))
 		return is_open(g) ? STR("the goal was reopened") : STR("the goal has ended");
 	return STR("");
 }

@@ -102,9 +102,9 @@ static void check_maximum(struct tick *t, const struct assignment *as)
 		return;
 	}
 	/* One question about a run is enough, and one about all of them. */
-	if (t->w->state->outage_since || question_open(t->w->state, as, "mute") ||
-			question_open(t->w->state, as, "stalled") ||
-			question_open(t->w->state, as, ASK_PERMISSION))
+	if (t->w->state->outage_since || state_asked(t->w->state, ASK_MUTE, as->id) ||
+			state_asked(t->w->state, ASK_STALLED, as->id) ||
+			state_asked(t->w->state, ASK_PERMISSION, as->id))
 		return;
 	d.why = arena_printf(t->a, "the run takes longer than " STR_FMT " (supervisor.max_run)",
 			STR_ARG(duration_format_short(t->a, t->w->policy->max_run)));
@@ -173,7 +173,7 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 	ov_time told_at;
 
 	if (shows_again(t, as, o, &v))
-		heard.escalation = question_open(t->w->state, as, "mute");
+		heard.escalation = state_asked(t->w->state, ASK_MUTE, as->id);
 	heard.why = STR("it shows what it does again");
 	if (heard.escalation)
 		tick_add(t, heard);
@@ -220,7 +220,7 @@ static bool waits_for_person(struct tick *t, const struct assignment *as,
 		const struct observation *o)
 {
 	const struct escalation *open = as->run->asked_at
-			? question_open(t->w->state, as, ASK_PERMISSION)
+			? state_asked(t->w->state, ASK_PERMISSION, as->id)
 			: NULL;
 	struct decision over = about(DEC_SETTLED, as);
 	ov_time at;

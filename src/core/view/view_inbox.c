@@ -33,7 +33,7 @@ static value *work_of(struct arena *a, const struct state *s, const struct escal
 	const value *run;
 	value *v;
 
-	if (!str_is(x->kind, ASK_REVIEW) || !as || !as->run)
+	if (x->ask != ASK_REVIEW || !as || !as->run)
 		return value_null(a);
 	run = record_to_value(a, &run_record, as->run);
 	v = value_object(a);
@@ -111,11 +111,11 @@ static void push_run(struct arena *a, value *list, const struct entry *e)
 {
 	const struct assignment *as = e->n ? e->n->assignment : NULL;
 
-	if (as && str_is(e->x->kind, ASK_PERMISSION))
+	if (as && e->x->ask == ASK_PERMISSION)
 		push_command(a, list,
 				arena_printf(a, "overseer worker attach " STR_FMT,
 						STR_ARG(as->worker)));
-	if (as && as->run && str_is(e->x->kind, "mute"))
+	if (as && as->run && e->x->ask == ASK_MUTE)
 		push_command(a, list,
 				arena_printf(a, "overseer run stop " STR_FMT " --reason TEXT",
 						STR_ARG(as->run_id)));
@@ -129,7 +129,7 @@ static value *commands_of(struct arena *a, const struct entry *e)
 
 	if (e->x->status != ESC_OPEN)
 		return list;
-	if (str_is(e->x->kind, "budget"))
+	if (e->x->ask == ASK_BUDGET)
 		words = STR("raise --budget NAME=AMOUNT");
 	push_run(a, list, e);
 	push_command(a, list,
@@ -140,7 +140,8 @@ static value *commands_of(struct arena *a, const struct entry *e)
 	if (e->kind->deny)
 		push_command(a, list,
 				arena_printf(a, "overseer inbox deny %lld%s", number,
-						strchr(e->kind->deny, '%') ? " --reason WHY" : ""));
+						inbox_needs_why(e->kind->deny) ? " --reason WHY"
+									       : ""));
 	if (value_str_at(e->work, "worker").n)
 		push_command(a, list,
 				arena_printf(a, "overseer worker review " STR_FMT,

@@ -22,7 +22,7 @@ void scope_refused(struct decide_ctx *cx, const struct node *n, const struct ass
 	if (as)
 		worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE,
 				STR("its assignment waits for a person"));
-	escalate(cx, n, "no_agent", reason);
+	escalate(cx, n, ASK_NO_AGENT, reason);
 }
 
 /* What holds for the node now, and for whom. */

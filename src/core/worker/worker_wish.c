@@ -12,8 +12,6 @@
 #include "core/work/work.h"
 #include "core/worker/worker.h"
 
-#define ASKED_KIND "worker"
-
 static void emit_wanted(struct decide_ctx *cx, const struct worker *w, str wanted, str reason,
 		str rescue_ref)
 {
@@ -180,8 +178,7 @@ static void worker_asked_close(struct decide_ctx *cx, const struct worker *w, st
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
-		if (x->status == ESC_OPEN && str_is(x->kind, ASKED_KIND) &&
-				str_starts(x->question, start))
+		if (x->status == ESC_OPEN && x->ask == ASK_WORKER && str_starts(x->question, start))
 			escalation_close(cx, x, ESC_DISMISSED, answer);
 	}
 }
@@ -192,7 +189,7 @@ static void worker_failed(struct decide_ctx *cx, const struct worker *w, str rea
 	worker_asked_close(cx, w, reason);
 	worker_to(cx, w, WORKER_ERROR, reason);
 	escalate_about(cx, (struct subject){ 0 },
-			&(struct escalation_spec){ .kind = ASKED_KIND,
+			&(struct escalation_spec){ .ask = ASK_WORKER,
 					.question = arena_printf(cx->arena, STR_FMT STR_FMT,
 							STR_ARG(question_start(cx, w)),
 							STR_ARG(reason)) });
