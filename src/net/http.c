@@ -86,8 +86,7 @@ static int code_of(CURLcode c)
 
 static int explain(const struct http_call *call, CURLcode c, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const char *why = call->detail[0] ? call->detail : call->client->curl.easy_strerror(c);
 
 	if (call->too_large)
@@ -258,8 +257,7 @@ static int describe(struct http_call *call, const struct http_request *rq, struc
 static int add_header(struct http_call *call, const char *name, const char *value,
 		struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct curl_slist *more;
 
 	if (!*name || has_break(name) || has_break(value))

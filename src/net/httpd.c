@@ -191,8 +191,8 @@ static int listen_loopback(uint16_t port, int *ret_fd, uint16_t *ret_port, struc
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	socklen_t n = sizeof(addr);
-	_cleanup_(fd_closep)
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	_cleanup_(fd_closep) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			0);
 
 	if (fd < 0)
 		return ov_fail_errno(err, errno, "socket");

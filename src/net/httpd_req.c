@@ -265,8 +265,7 @@ void http_answer(struct http_req *req, unsigned status, const char *content_type
 
 void http_answer_json(struct http_req *req, unsigned status, const value *v)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 
 	json_write(&out, v);
 	http_answer(req, status, "application/json", buf_str(&out));

@@ -271,8 +271,7 @@ static const struct stream_ops conn_stream_ops = {
 /* The reason goes out in one try: somebody who is not let in gets no buffers of ours. */
 static void refuse(int fd, int code, const char *why)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	struct ov_err err = { 0 };
 
 	ov_fail(&err, code, "%s", why);

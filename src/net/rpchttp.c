@@ -7,8 +7,7 @@ enum { MAX_ANSWER = 64 * 1024 * 1024 };
 
 static void rpchttp_answered(struct rpc_pending *p, const value *result, const struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	struct http_req *req = p->transport;
 
 	if (p->call.notification) {
@@ -21,8 +20,7 @@ static void rpchttp_answered(struct rpc_pending *p, const value *result, const s
 
 void rpchttp_handle(struct http_req *req, const struct rpc_who *who, rpc_call_fn *fn, void *user)
 {
-	_cleanup_(buf_done)
-	struct buf reply = BUF_INIT;
+	_cleanup_(buf_done) struct buf reply = BUF_INIT;
 	struct rpc_pending *p = rpc_pending_read(req->body, req->route->max_body, &reply);
 
 	if (!p) {

@@ -113,8 +113,7 @@ static void sub_reset(struct sub *s)
 static bool sub_catch_up(struct sub *s)
 {
 	const struct ssehub_options *o = &s->hub->options;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct ssehub_event *ev = NULL;
 	size_t n = 0;
 	size_t useful = 0;

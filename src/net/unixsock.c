@@ -11,8 +11,8 @@
 /* Removes what a dead server left; everything else stays where it is. */
 static int remove_stale(const struct sockaddr_un *addr, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	_cleanup_(fd_closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			0);
 	struct stat st;
 
 	if (fd < 0)
@@ -53,8 +53,7 @@ static int bind_file(int fd, const struct sockaddr_un *addr, struct ov_err *err)
 
 int unixsock_listen(const char *path, struct unixsock *ret, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	struct stat st;
 	size_t n = strlen(path);

@@ -207,8 +207,7 @@ int sqlite_border(struct store *store, uint64_t *ret_seq, struct ov_err *err)
 static int compare(struct sqlite_store *s, struct sqlite_store *ar, const sqlite_rows *rows,
 		size_t *ret_n, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	sqlite_rows there = { 0 };
 	uint8_t hash[SHA256_LEN] = { 0 };
 	int r = s->border ? sqlite_hash_at(ar, s->border, hash, err) : 1;
@@ -290,8 +289,7 @@ static int archive_forget(struct sqlite_store *s, const struct store_record *las
 
 static int move(struct sqlite_store *s, size_t n, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	sqlite_rows rows = { 0 };
 	int r = sqlite_read_rows(s, s->border, s->border_hash, n, &a, &rows, err);
 
@@ -314,8 +312,7 @@ static int move(struct sqlite_store *s, size_t n, struct ov_err *err)
 /* What the records may be moved up to: reads the snapshot only if none was seen yet. */
 static int newest_snapshot(struct sqlite_store *s, uint64_t *ret, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct store_snapshot snap;
 	int r = s->snapshot ? 0 : sqlite_snapshot_get(&s->store, &a, &snap, err);
 
@@ -353,8 +350,7 @@ static int copy_archive(struct sqlite_store *s, struct sqlite_store *to, struct 
 	int r = 0;
 
 	for (to->head = 0; r == 0 && to->head < s->border;) {
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT;
 		sqlite_rows rows = { 0 };
 
 		r = read_archive(s, to->head,

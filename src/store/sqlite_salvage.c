@@ -134,8 +134,7 @@ int sqlite_verify(struct store *store, uint64_t after, uint64_t *ret_last, struc
 
 static int check_file(struct sqlite_store *s, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf found = BUF_INIT;
+	_cleanup_(buf_done) struct buf found = BUF_INIT;
 	sqlite3_stmt *st = NULL;
 	int rc, r;
 
@@ -256,8 +255,7 @@ static int note_damage(struct sqlite_store *s, int r, const struct ov_err *why, 
  */
 static int find_end(struct sqlite_store *s, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct store_snapshot snap;
 	struct ov_err why = { 0 };
 	uint64_t last;

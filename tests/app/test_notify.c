@@ -59,8 +59,7 @@ static struct notice_message message(struct arena *a)
 
 TEST(an_issue_has_the_form_that_people_know)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct notice_message m = message(&a);
 	str body;
 
@@ -105,8 +104,7 @@ TEST(an_issue_has_the_form_that_people_know)
 
 TEST(what_agents_write_is_only_quoted)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct notice_message m = message(&a);
 	str body = notify_issue_body(&a, &m, true), line, rest = body;
 	size_t fences = 0;
@@ -126,8 +124,7 @@ TEST(what_agents_write_is_only_quoted)
 
 TEST(marks_tell_notices_apart)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct notice_message m = message(&a), longer = m, other = m;
 
 	longer.fingerprint = STR("stuck:-->evil2");
@@ -159,8 +156,7 @@ static size_t longest_text(const value *v)
 
 TEST(chats_get_what_they_take)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct notice_message m = message(&a);
 	const value *v, *embed;
 
@@ -179,8 +175,7 @@ TEST(chats_get_what_they_take)
 
 TEST(chats_call_nobody)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct notice_message m = message(&a);
 	const value *v = slack_document(&a, &m);
 
@@ -194,8 +189,7 @@ TEST(chats_call_nobody)
 
 TEST(the_document_has_the_members_of_the_form)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct notice_message m = message(&a);
 	const value *v = notify_document(&a, &m), *c = value_at(v, "context");
 
@@ -212,8 +206,7 @@ TEST(the_document_has_the_members_of_the_form)
 
 TEST(lines_are_cut_between_characters)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	assert_string_equal(notify_line(&a, STR(" a\tb\nc "), 10).p, "a b c");
 	assert_string_equal(notify_line(&a, STR("0123456789a"), 10).p, "0123456...");

@@ -185,8 +185,7 @@ static value *outcome_data(struct bench *b, struct arena *a, enum effect_kind ki
 
 static void end_effect(struct bench *b, const struct pending *w)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 	bool check = w->kind == FX_CHECK;
 
@@ -199,8 +198,7 @@ static void end_effect(struct bench *b, const struct pending *w)
 
 static void end_run(struct bench *b, const char *run)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "run", value_cstr(&a, run));
@@ -283,8 +281,7 @@ static double review(struct bench *b)
 
 static void open_engine(struct bench *b, const char *dir)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct ov_err err = { 0 };
 	struct store_lease lease;
 	struct engine_options o = { .policy = &b->policy,
@@ -311,8 +308,7 @@ static void given(void *user, int r, const value *result, const struct ov_err *e
 
 static void give_goal(struct bench *b)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "title", value_cstr(&a, "A goal of the benchmark"));
@@ -382,8 +378,7 @@ struct result {
 
 static struct result measure(struct bench *b, int rounds)
 {
-	_cleanup_(buf_done)
-	struct buf snapshot = BUF_INIT;
+	_cleanup_(buf_done) struct buf snapshot = BUF_INIT;
 	double wall = 1e9, cpu = 1e9;
 
 	for (int i = 0; i < rounds; i++) {

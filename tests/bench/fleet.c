@@ -92,8 +92,7 @@ void fleet_done(struct fleet *f)
 
 static void keep_all(struct fleet *f, struct events *out)
 {
-	_cleanup_(buf_done)
-	struct buf body = BUF_INIT;
+	_cleanup_(buf_done) struct buf body = BUF_INIT;
 	struct ov_err err = { 0 };
 
 	for (size_t i = 0; i < out->n; i++) {

@@ -107,8 +107,7 @@ static void make_fleet(struct maker *m, int64_t live)
 
 static size_t make_snapshot(struct maker *m)
 {
-	_cleanup_(buf_done)
-	struct buf bytes = BUF_INIT;
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
 	struct store_snapshot snap = { .format = SNAPSHOT_FORMAT };
 	struct ov_err err = { 0 };
 

@@ -36,8 +36,7 @@ static void write_text(struct documents *d, const char *name, str id, str text)
 
 static void write_value(struct documents *d, const char *name, str id, const value *v)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 
 	(d->whole ? json_write_pretty : json_write)(&text, v);
 	write_text(d, name, id, buf_str(&text));
@@ -66,8 +65,7 @@ static int write_exported(void *user, int section, str key, const value *v, stru
 /* Every event as it is exported, which comes back as it was. */
 static int write_exported_events(struct documents *d, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf all = BUF_INIT;
+	_cleanup_(buf_done) struct buf all = BUF_INIT;
 
 	for (size_t i = 0; i < d->log->events.n; i++) {
 		const struct event *e = &d->log->events.p[i];
@@ -100,8 +98,7 @@ static int write_export(struct documents *d, struct ov_err *err)
 
 static void report_on_goal(struct documents *d, const struct goal *g)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct report_goal *goal = report_goal_new(g->id);
 	struct report_detectors *found = report_detectors_new(g->id);
 	struct report_style style = { 0 };
@@ -211,8 +208,7 @@ static void show_all(struct documents *d)
 int golden_documents(struct buf *out, const struct golden_log *l, const struct policy *p,
 		bool whole, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	ov_time now = l->events.n ? vec_last(&l->events).at : 0;
 	struct documents d = { out, &a, l, p, now, whole };
 	struct explain x = { .arena = &a, .state = l->state, .policy = p, .now = now };

@@ -16,8 +16,7 @@ enum { SEED = 1, STATE_HEX = 12 };
 /* Decoding and encoding again gives the bytes that are stored. */
 static int check_stored(struct arena *a, const struct event *e, str body, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf again = BUF_INIT;
+	_cleanup_(buf_done) struct buf again = BUF_INIT;
 
 	json_write_canonical(&again, event_body(a, e));
 	if (str_eq(buf_str(&again), body))
@@ -28,8 +27,7 @@ static int check_stored(struct arena *a, const struct event *e, str body, struct
 static int read_event(struct arena *a, const value *v, str line, struct event *ret,
 		struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT, body = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT, body = BUF_INIT;
 	str stored;
 	int r;
 
@@ -46,8 +44,7 @@ static int read_event(struct arena *a, const value *v, str line, struct event *r
 /* Which state it left, and what people read of it. */
 static void write_step(struct buf *out, const struct state *s, const struct event *e)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct buf bytes = BUF_INIT;
 
 	snapshot_write(&bytes, s);
@@ -123,8 +120,7 @@ static void write_lines(struct buf *out, str json)
 /* A snapshot of the middle and the rest of the log come to the same. */
 static int check_resumed(const struct golden_log *l, str last, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf bytes = BUF_INIT;
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
 	struct state *s = state_new(SEED), *resumed = NULL;
 	int r = 0;
 
@@ -150,8 +146,7 @@ static int check_resumed(const struct golden_log *l, str last, struct ov_err *er
 
 int golden_state(struct buf *out, const struct golden_log *l, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf bytes = BUF_INIT;
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
 	int r;
 
 	snapshot_write(&bytes, l->state);

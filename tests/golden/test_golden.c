@@ -78,8 +78,7 @@ static void expectation(struct buf *out, str lines, bool whole, struct seen *see
 	struct ov_err err = { 0 };
 
 	while (lines.n) {
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT;
 		struct golden_log l;
 
 		if (golden_read(&a, &lines, &l, out, &err) < 0 || golden_state(out, &l, &err) < 0 ||
@@ -121,8 +120,7 @@ static int check(const char *dir)
 	int failed = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(logs); i++) {
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT;
 		struct buf got = BUF_INIT;
 		str log = read_whole(&a, arena_printf(&a, "%s/%s.jsonl", dir, logs[i]).p);
 		str want = read_whole(&a, arena_printf(&a, "%s/%s.expected", dir, logs[i]).p);
@@ -137,8 +135,7 @@ static int check(const char *dir)
 
 int main(int argc, char **argv)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct buf out = BUF_INIT;
 	struct seen seen = { 0 };
 

@@ -139,8 +139,7 @@ static void world_look(void *user, const struct run *r)
 static void world_published(void *user, const struct event *const *events, size_t n)
 {
 	struct sim_daemon *d = user;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	if (is_gone(d))
 		return;
@@ -202,8 +201,7 @@ static void world_wake_at(void *user, ov_time at)
 /* As a real one does, which looks at each iteration by how much its clock was set. */
 static void tell_jump(struct sim_daemon *d)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	ov_time by = d->s->skew - d->s->slept - d->set, slept = d->s->slept - d->slept;
 	value *v = value_object(&a);
 
@@ -429,8 +427,7 @@ static value *params_instance(struct arena *a, int life)
 
 static void look_at_checkout(struct sim_daemon *d)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	tape_report(d->tape, d->engine, STR("checkout.report"), value_object(&a));
 }
@@ -445,8 +442,7 @@ void daemon_checkout_changed(struct sim *s)
 
 static void announce(struct sim_daemon *d)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = params_instance(&a, d->life);
 
 	value_put(&a, v, "version", value_cstr(&a, "sim"));
@@ -463,8 +459,7 @@ static void announce(struct sim_daemon *d)
 
 static int open_store(struct sim *s, int life, struct store **ret, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct store_lease lease;
 	struct store *store = NULL;
 	int r = store_open(arena_printf(&a, "sqlite:%s/store.db", disk_dir(s->disk)),
@@ -578,8 +573,7 @@ struct stop {
 static void stopped(struct sim *s, void *arg)
 {
 	struct sim_daemon *d = daemon_of(s, ((struct stop *)arg)->life);
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	if (!d)
@@ -626,8 +620,7 @@ void daemon_stop(struct sim *s)
 
 void daemon_usurp(struct sim *s)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	if (!daemon_up(s) || free_place(s) == SIM_DAEMONS)
 		return;

@@ -22,8 +22,7 @@ struct dump {
 
 static void line_of(struct dump *d, const value *v)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	json_write(&b, v);
 	buf_addc(&b, '\n');
@@ -114,8 +113,7 @@ static void dump_answer(struct dump *d, const char *name, enum op_id op, const v
 
 static void dump_goal(struct dump *d, str id)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *params = value_object(&a);
 
 	value_put(&a, params, "goal", value_str(&a, id));
@@ -126,8 +124,7 @@ static void dump_goal(struct dump *d, str id)
 static void dump_periods(struct dump *d)
 {
 	for (int m = 0; m < MOMENTS; m++) {
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT;
 		value *params = value_object(&a);
 
 		value_put(&a, params, "since", value_time(&a, d->moments[m]));

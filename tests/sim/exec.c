@@ -82,8 +82,7 @@ static void told(struct sim *s, void *arg)
 {
 	const struct told *m = arg;
 	struct sim_daemon *d = daemon_of(s, m->life);
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v;
 	int r;
 
@@ -99,8 +98,7 @@ static void told(struct sim *s, void *arg)
 
 void exec_tell(struct exec_task *t, const char *outcome, str detail, const value *data)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct sim *s = t->x->s;
 	struct arena *a = &t->arena;
 	value *v = value_object(a);

@@ -25,8 +25,7 @@ static void answered(struct sim *s, void *arg)
 	const struct hold *m = arg;
 	struct sim_exec *x = exec_of(s, m->life);
 	struct exec_run *er = x ? map_get(&x->runs, str_from(m->run)) : NULL;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	if (!er)

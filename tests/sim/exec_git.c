@@ -226,8 +226,7 @@ void exec_look_at_target(struct sim *s, struct sim_daemon *d)
 {
 	const struct state *state = engine_state(d->engine);
 	str target = s->config->policy.target_branch, known = STR(""), head;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a), *commits = value_array(&a), *c = value_object(&a);
 	bool silent;
 

@@ -54,8 +54,7 @@ void exec_plan(struct exec_task *t)
 		"escalate" };
 	struct sim *s = t->x->s;
 	const struct goal *g = state_goal(exec_state(t->x), t->goal_id);
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	value *data;
 	int r;
 

@@ -63,8 +63,7 @@ static void hear_usage(struct exec_run *er, const struct sim_run *r)
 /* Whoever reads its output from the beginning hears of its session once more. */
 static void hear_session(struct exec_run *er, const struct sim_run *r)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	if (er->session_told || !machine_session(r).n)
@@ -156,8 +155,7 @@ static void put_tool(struct arena *a, value *v, const struct machine_end *end)
 static void report_end(struct sim_exec *x, str run_id, const struct machine_end *end, str output)
 {
 	const struct exec_run *er = map_get(&x->runs, run_id);
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "run", value_str(&a, run_id));
@@ -264,8 +262,7 @@ static void hearing_wake(struct run_output *h, int64_t ms)
 static void take_in_hand(struct sim_exec *x, const struct run *run, struct sim_run *r, bool fresh)
 {
 	struct exec_run *er = mem_zalloc(1, sizeof(*er));
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	er->x = x;
 	record_set_str(&er->id, run->id);
@@ -538,8 +535,7 @@ static void look_at_tree(struct exec_run *er)
 {
 	struct sim *s = er->x->s;
 	struct observation *o = &er->seen;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct git_result res = { 0 };
 
 	o->tree_unknown = (s->silent && !s->frozen) || sim_fault(s, FAULT_LOOK) ||

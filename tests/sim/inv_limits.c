@@ -174,8 +174,7 @@ static void limits_step(struct checker *c)
 {
 	for (size_t i = 0; i < c->lanes.n; i++) {
 		const struct lane_book *l = c->lanes.p[i];
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT;
 		bool told = false;
 		str about;
 

@@ -96,10 +96,8 @@ const struct invariant inv_chain = {
 
 static void fold_compare(struct checker *c)
 {
-	_cleanup_(buf_done)
-	struct buf mine = BUF_INIT;
-	_cleanup_(buf_done)
-	struct buf theirs = BUF_INIT;
+	_cleanup_(buf_done) struct buf mine = BUF_INIT;
+	_cleanup_(buf_done) struct buf theirs = BUF_INIT;
 	size_t at = 0;
 
 	if (!c->state || c->shadow_failed)

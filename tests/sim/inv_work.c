@@ -227,8 +227,7 @@ const struct invariant inv_change_once = {
 
 static void kept_step(struct checker *c)
 {
-	_cleanup_(buf_done)
-	struct buf why = BUF_INIT;
+	_cleanup_(buf_done) struct buf why = BUF_INIT;
 
 	if (!simgit_kept(c->s->git, &why))
 		sim_violated(c->s, inv_work_kept.name, STR_FMT, STR_ARG(buf_str(&why)));
@@ -259,8 +258,7 @@ const struct invariant inv_work_kept = {
 
 static void intact_step(struct checker *c)
 {
-	_cleanup_(buf_done)
-	struct buf why = BUF_INIT;
+	_cleanup_(buf_done) struct buf why = BUF_INIT;
 
 	if (!simgit_user_intact(c->s->git, &why))
 		sim_violated(c->s, inv_user_intact.name, STR_FMT, STR_ARG(buf_str(&why)));

@@ -239,8 +239,7 @@ void run_say(struct sim_run *r, str bytes)
 
 void run_sayf(struct sim_run *r, const char *fmt, ...)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	va_list ap;
 
 	va_start(ap, fmt);

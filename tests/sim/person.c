@@ -137,8 +137,7 @@ struct later {
 static void plan_follows(struct sim *s, void *arg)
 {
 	const struct later *l = arg;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *params = params_about(&a, "goal", str_from(l->goal));
 
 	value_put(&a, params, "plan", plan_draw(s->people, &a, l->nodes));
@@ -159,8 +158,7 @@ static void goals_searched(struct people *p, const struct asked *q, int r, const
 {
 	const value *goals = value_at(result, "goals");
 	size_t wish = (size_t)q->ref;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str title = title_of(&a, wish);
 
 	for (size_t i = 0; r == 0 && i < value_count(goals); i++)
@@ -215,8 +213,7 @@ static void give(struct sim *s, void *arg)
 	struct people *p = s->people;
 	size_t at = *(const size_t *)arg;
 	const struct wish *w = &p->wishes.p[at];
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *params;
 
 	if (w->taken)

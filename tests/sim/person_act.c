@@ -43,8 +43,7 @@ static size_t below(const struct acting *x, size_t n)
 
 static void plan_shown(struct people *p, const struct asked *q, int r, const value *result)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *shown, *doc, *params;
 
 	if (r < 0 || !value_at(result, "document"))
@@ -350,8 +349,7 @@ static void acted_on(struct people *p, const struct asked *q, const value *resul
 	const struct act *acts = reads || !noun->acts_n ? noun->reads : noun->acts, *act;
 	size_t n = value_count(value_at(result, noun->list)),
 	       acts_n = reads || !noun->acts_n ? noun->reads_n : noun->acts_n;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct acting x = { .p = p, .who = q->who, .a = &a };
 	value *params;
 
@@ -398,8 +396,7 @@ static void look_at_some(struct people *p, int who, heard_fn *heard)
 /* Somebody wants a worker of his own, or does away with all of them. */
 static void act_workers(struct people *p, int who)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *params = value_object(&a);
 
 	if (sim_odds(p->s, RNG_PERSON, 30)) {
@@ -415,8 +412,7 @@ static void act_workers(struct people *p, int who)
 
 void act_meddle(struct people *p, int who)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *params = value_object(&a);
 
 	if (sim_quiet(p->s))

@@ -73,8 +73,7 @@ static void reply_arrives(struct sim *s, void *arg);
 
 static void reply(struct people *p, uint64_t id, int r, const value *result)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct letter *l;
 
 	if (r == 0 && result)
@@ -319,8 +318,7 @@ static void reply_arrives(struct sim *s, void *arg)
 {
 	const struct letter *l = arg;
 	struct people *p = s->people;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *result = NULL;
 	size_t at;
 	const struct asked *q = asked_find(p, l->id, &at);

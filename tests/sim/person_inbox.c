@@ -252,8 +252,7 @@ static void inbox_seen(struct people *p, const struct asked *q, int r, const val
 {
 	const struct temper *t = p->person[q->who].temper;
 	const value *inbox = value_at(result, "inbox");
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	for (size_t i = 0; r == 0 && i < value_count(inbox); i++) {
 		struct looking k = { .p = p, .who = q->who, .a = &a, .x = value_item(inbox, i) };
@@ -282,8 +281,7 @@ static void inbox_seen(struct people *p, const struct asked *q, int r, const val
 static void blocked_seen(struct people *p, const struct asked *q, int r, const value *result)
 {
 	const value *nodes = value_at(result, "nodes");
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	for (size_t i = 0; r == 0 && i < value_count(nodes); i++) {
 		const value *n = value_item(nodes, i);
@@ -317,8 +315,7 @@ static bool is_standing(const value *goal)
 static void idle_seen(struct people *p, const struct asked *q, int r, const value *result)
 {
 	const value *goals = value_at(result, "goals");
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	for (size_t i = 0; r == 0 && i < value_count(goals); i++) {
 		const value *g = value_item(goals, i), *progress = value_at(g, "progress");
@@ -340,8 +337,7 @@ static void idle_seen(struct people *p, const struct asked *q, int r, const valu
 static void goals_seen(struct people *p, const struct asked *q, int r, const value *result)
 {
 	const value *goals = value_at(result, "goals");
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	for (size_t i = 0; r == 0 && i < value_count(goals); i++) {
 		const value *g = value_item(goals, i);
@@ -357,8 +353,7 @@ static void goals_seen(struct people *p, const struct asked *q, int r, const val
 static void workers_seen(struct people *p, const struct asked *q, int r, const value *result)
 {
 	const value *workers = value_at(result, "workers");
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	for (size_t i = 0; r == 0 && i < value_count(workers); i++) {
 		const value *w = value_item(workers, i);
@@ -374,8 +369,7 @@ static void workers_seen(struct people *p, const struct asked *q, int r, const v
 
 static void tidy(struct people *p, int who)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	ask(p, who, "goal.list", params_about(&a, "status", STR("paused")), goals_seen, 0);
 	ask(p, who, "goal.list", params_about(&a, "status", STR("active")), idle_seen, 0);
@@ -386,8 +380,7 @@ static void tidy(struct people *p, int who)
 void act_look(struct people *p, int who)
 {
 	const struct temper *t = p->person[who].temper;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *params = value_object(&a);
 
 	if (sim_quiet(p->s))

@@ -154,8 +154,7 @@ static const struct doing {
 
 static void act(struct user *u, const struct doing *d)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	int r = d->act(u, &a);
 
 	sim_trace(u->s, "the user %s%s", d->name, r < 0 ? ", in vain" : "");

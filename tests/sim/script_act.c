@@ -65,8 +65,7 @@ bool write_file(struct sim_run *r, str path)
 /* A negative number: without a word about it. */
 void act_edit(struct sim_run *r, int64_t arg)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	int64_t k = arg < 0 ? -arg : arg;
 	str path = own_file(r, &a, k);
 
@@ -76,8 +75,7 @@ void act_edit(struct sim_run *r, int64_t arg)
 
 void act_write_shared(struct sim_run *r, int64_t arg)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str path = machine_shared_file(&a, (size_t)arg);
 
 	if (write_file(r, path))
@@ -87,8 +85,7 @@ void act_write_shared(struct sim_run *r, int64_t arg)
 /* Looks finished, and does not pass the check. */
 void act_write_bad(struct sim_run *r, int64_t arg)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str path = own_file(r, &a, arg);
 	struct bad_file bad;
 
@@ -115,8 +112,7 @@ void act_mend(struct sim_run *r, int64_t arg)
 
 void act_delete(struct sim_run *r, int64_t arg)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str path = own_file(r, &a, arg);
 
 	if (simgit_agent_delete(r->m->s->git, r->spec.worktree, path) == 0)
@@ -138,8 +134,7 @@ void act_commit(struct sim_run *r, int64_t arg)
 
 static void rebase(struct sim_run *r, enum simgit_left left)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct simgit *g = r->m->s->git;
 	str onto = arena_str(&a, text_conflict(r));
 	int code;
@@ -174,8 +169,7 @@ void act_detach(struct sim_run *r, int64_t arg)
 
 void act_branch(struct sim_run *r, int64_t arg)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str id = r->spec.run_id;
 
 	(void)arg;
@@ -242,8 +236,7 @@ struct orphan {
 /* What a dead shim left goes on, until somebody sweeps. */
 static void orphan_writes(struct sim *s, void *arg)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct sim_run *r = machine_find(s->machine, str_from(((const struct orphan *)arg)->run));
 
 	if (r->orphans)

@@ -14,8 +14,7 @@ enum { HAS_HABIT = 500, CURED_BY_PERSON = 600, CURED_BY_WORDS = 350, CALLS = 9, 
 
 static void loop_write(struct sim_run *r, int64_t file)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	if (write_file(r, own_file(r, &a, file)))
 		run_sayf(r, "edited part %lld\n", (long long)file);
@@ -34,8 +33,7 @@ static void make_either(struct sim_run *r)
 
 static void make_many(struct sim_run *r)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str first = own_file(r, &a, 0);
 
 	for (int i = 0; i < WIDE; i++)
@@ -45,8 +43,7 @@ static void make_many(struct sim_run *r)
 /* What it did is undone, and done again. */
 static void make_swap(struct sim_run *r)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str path = own_file(r, &a, 0);
 	uint32_t *had = &r->node->swap[r->turn % 2];
 
@@ -62,8 +59,7 @@ static void make_swap(struct sim_run *r)
 /* Once it has something to hand in it changes nothing more. */
 static void make_nothing(struct sim_run *r)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str path = own_file(r, &a, 0);
 
 	if (!simgit_in_tree(r->m->s->git, r->spec.worktree, path))

@@ -263,8 +263,7 @@ static void add_agents(struct sim *s, struct buf *b)
 
 void setup_draw(struct sim *s)
 {
-	_cleanup_(buf_done)
-	struct buf toml = BUF_INIT;
+	_cleanup_(buf_done) struct buf toml = BUF_INIT;
 	struct ov_err err = { 0 };
 
 	if (s->o.fleet)

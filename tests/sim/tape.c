@@ -107,8 +107,7 @@ uint64_t digest_events(const struct event *const *events, size_t n)
 
 uint64_t digest_reply(int r, const value *result)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 
 	if (result)
 		json_write(&text, result);
@@ -396,8 +395,7 @@ void tape_free(struct tape *t)
 
 void tape_check(struct tape *t)
 {
-	_cleanup_(buf_done)
-	struct buf why = BUF_INIT;
+	_cleanup_(buf_done) struct buf why = BUF_INIT;
 
 	if (!t || !t->entries || t->checked)
 		return;
@@ -545,8 +543,7 @@ value *tape_tick(struct tape *t, struct engine *e, bool dry, struct arena *a)
 void tape_submit(struct tape *t, struct engine *e, str command, const value *params, str actor,
 		engine_reply_fn *reply, void *user)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct told *w = NULL;
 	bool before;
 
@@ -570,8 +567,7 @@ void tape_submit(struct tape *t, struct engine *e, str command, const value *par
 
 void tape_report(struct tape *t, struct engine *e, str command, const value *params)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	bool before;
 
 	if (!t) {

@@ -149,8 +149,7 @@ static void play_simple(struct player *p, enum tape_call call)
 
 static void play_command(struct player *p, bool report)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str command = get_str(p), text = get_str(p);
 	value *params = NULL;
 	int r = json_parse(&a, text, NULL, &params, NULL);
@@ -168,8 +167,7 @@ static void play_command(struct player *p, bool report)
 
 static void play_tick(struct player *p, bool dry)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const value *v = tape_tick(NULL, p->e, dry, &a);
 
 	if (take(p, T_REPLY))

@@ -442,8 +442,7 @@ TEST(death_after_a_failure_leaves_whole_groups)
 /* A store as the first version left it, with n records. */
 static void make_first_version(struct rig *rig, size_t n)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct sqlite_store raw = { .path = rig->path };
 	uint8_t hash[SHA256_LEN] = { 0 };
 

@@ -126,8 +126,7 @@ static void world_free(struct sim *s)
 
 static void tree(struct sim *s, const char *path, const char *branch)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct git_ensure e = { .path = str_from(path),
 		.branch = str_from(branch),
 		.target = STR("main"),
@@ -142,8 +141,7 @@ static void tree(struct sim *s, const char *path, const char *branch)
 static int start_kept(struct sim *s, const char *run, const char *node, const char *wt,
 		const char *text, bool keeps)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct machine_spec spec = {
 		.run_id = str_from(run),
 		.assignment_id = STR("A_1"),
@@ -210,8 +208,7 @@ static struct update_result update_in(struct arena *a, const struct sim_run *r)
 
 static void history(uint64_t seed, uint8_t ret[static SHA256_LEN])
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct sim *s = world_new(seed);
 
 	for (int i = 0; i < 80; i++) {
@@ -347,8 +344,7 @@ TEST(an_agent_changes_nothing_after_its_end)
 	unsigned wrote = 0;
 
 	for (uint64_t seed = 0; seed < 40; seed++) {
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT;
 		struct sim *s = world_new(seed);
 		struct sim_run *r = begun(s, seed % 2 ? "hang_stubborn" : "finish");
 		str asked, ended;
@@ -442,8 +438,7 @@ static const struct {
 
 static void check_script(size_t i, uint64_t seed)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct sim *s = world_new(seed);
 	struct sim_run *r;
 	struct update_result u;
@@ -504,8 +499,7 @@ static str harvested(struct sim *s, struct arena *a)
 
 static void check_habit(size_t i)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct sim *s = world_new(i);
 	struct machine_check found = { 0 };
 	str trees[6];
@@ -551,8 +545,7 @@ TEST(each_script_ends_as_it_says)
 
 TEST(a_question_is_asked_until_it_is_answered)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct sim *s = world_new(3);
 	struct sim_run *r = begun(s, "question");
 	struct update_result u;
@@ -652,8 +645,7 @@ TEST(bad_work_fails_the_check_until_it_is_mended)
 
 TEST(a_conflict_is_resolved_by_who_is_told_of_it)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct sim *s = world_new(1);
 	struct git_accept accept = { .path = STR("/w1"),
 		.branch = STR("overseer/t1"),

@@ -513,8 +513,7 @@ TEST(a_denied_tool_is_not_in_flight)
 
 TEST(denied_tools_are_named_with_how_often)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct account c = fresh();
 	struct fact denied = of(FACT_PERMISSION_DENIED);
 

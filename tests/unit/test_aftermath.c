@@ -135,8 +135,7 @@ static const struct row rows[] = {
 
 TEST(what_follows_decides)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct verdict v = judge_row(&a, &rows[i], false, false, false);
@@ -153,8 +152,7 @@ TEST(what_follows_decides)
 /* Whatever came first in the rows that are still open: an end decides. */
 TEST(an_end_decides_what_is_open)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const struct row *row = &rows[i];
@@ -172,8 +170,7 @@ TEST(an_end_decides_what_is_open)
 /* Of the whole goal there are no iterations: its end says all. */
 TEST(a_goal_is_judged_by_its_end)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct detection d = { .type = DETECT_BURN, .iteration = 9 };
 	struct aftermath m = { 0 };
 
@@ -216,8 +213,7 @@ static str verdict_on(struct fixture *f, const char *id)
 /* Accepted work judges what was open about it, and the handoffs say what helped: few lines of it. */
 TEST(what_helped_is_handed_on)
 {
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	const struct goal *g;
 	str goal;
 
@@ -249,8 +245,7 @@ TEST(what_helped_is_handed_on)
 /* What ends without having shown anything stays unknown, and nothing is said of it. */
 TEST(what_is_cancelled_tells_nothing)
 {
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	str goal;
 
 	fixture_init(&f);

@@ -30,10 +30,8 @@ TEST(zalloc_clears_and_realloc_keeps)
 
 TEST(dup_terminates)
 {
-	_cleanup_(mem_freep)
-	char *p = mem_dup("abcdef", 3);
-	_cleanup_(mem_freep)
-	char *empty = mem_dup(NULL, 0);
+	_cleanup_(mem_freep) char *p = mem_dup("abcdef", 3);
+	_cleanup_(mem_freep) char *empty = mem_dup(NULL, 0);
 
 	assert_string_equal(p, "abc");
 	assert_string_equal(empty, "");

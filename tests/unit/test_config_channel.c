@@ -196,15 +196,13 @@ TEST(routes)
 
 TEST(shown_without_the_secret_part)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct config *c = parse(CH "type = \"slack\"\nurl = \"https://chat.example/T1/hush\"\n"
 				    "[escalation.channels.y]\ntype = \"webhook\"\n"
 				    "url = \"https://chat.example\"\n"
 				    "[escalation.channels.z]\ntype = \"gitea\"\nrepo = \"o/n\"\n"
 				    "url = \"https://git.example/sub\"\ntoken_env = \"T\"\n");
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	value *v = config_view(&a, c);
 
 	json_write(&out, v);

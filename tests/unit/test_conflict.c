@@ -149,8 +149,7 @@ TEST(a_pair_that_is_named_twice_is_cleared_once)
 TEST(long_lists_are_cut)
 {
 	struct fixture f;
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	two_running(&f, true);
 	for (int i = 0; i < 3 * RADAR_FILES; i++)

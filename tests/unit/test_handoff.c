@@ -365,8 +365,7 @@ TEST(bounded_and_sanitized)
 	struct run r = { .id = STR("R_1"), .status = RUN_ENDED };
 	struct assignment as = { .id = STR("A_1") };
 	struct handoff_leaf l = { .node = &n, .assignment = &as, .run = &r };
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT, long_one = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT, long_one = BUF_INIT;
 	value *report_doc, *v, *list, *claims;
 	struct crystallization c = { 0 };
 

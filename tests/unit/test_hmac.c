@@ -23,8 +23,7 @@ static void is(struct arena *a, str key, str data, const char *hex)
 
 TEST(vectors)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	char counted[25];
 
 	for (size_t i = 0; i < sizeof(counted); i++)
@@ -49,8 +48,7 @@ TEST(vectors)
 
 TEST(nothing)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	is(&a, (str){ 0 }, (str){ 0 },
 			"b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");

@@ -25,8 +25,7 @@ static const char *ends(const char *word, size_t keep)
 /* The words of the command line, each on a line of its own. */
 static const char *lines(const struct launch *l)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	for (size_t i = 0; l->argv[i]; i++)
 		buf_addf(&b, "%s\n", l->argv[i]);

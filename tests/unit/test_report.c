@@ -88,10 +88,8 @@ static const char markdown[] =
 
 TEST(markdown_says_it_and_means_nothing_else)
 {
-	_cleanup_(fixture_done)
-	struct fixture f;
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(fixture_done) struct fixture f;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	fixture_init(&f);
 	report_markdown(&b, json(&f, "%s", doc_text), &utc);
@@ -103,10 +101,8 @@ static const char svg[] = ("<svg viewBox=\"0 0 860 186\" role=\"img\" "
 
 TEST(a_chart_has_its_steps_where_they_belong)
 {
-	_cleanup_(fixture_done)
-	struct fixture f;
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(fixture_done) struct fixture f;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str text;
 
 	fixture_init(&f);
@@ -124,10 +120,8 @@ TEST(a_chart_has_its_steps_where_they_belong)
 /* Times are those of the reader. */
 TEST(times_are_local)
 {
-	_cleanup_(fixture_done)
-	struct fixture f;
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(fixture_done) struct fixture f;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	fixture_init(&f);
 	report_markdown(&b, json(&f, "%s", doc_text), &(struct report_style){ 3600 * 1000 });
@@ -152,8 +146,7 @@ TEST(nothing_of_a_text_is_markup)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		_cleanup_(buf_done)
-		struct buf b = BUF_INIT;
+		_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 		report_escape(&b, cases[i].in);
 		assert_true(str_eq(buf_str(&b), cases[i].out));
@@ -162,10 +155,8 @@ TEST(nothing_of_a_text_is_markup)
 
 TEST(html_has_no_text_of_others_unescaped)
 {
-	_cleanup_(fixture_done)
-	struct fixture f;
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(fixture_done) struct fixture f;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	fixture_init(&f);
 	report_html(&b, json(&f, "%s", doc_text), &utc);
@@ -245,8 +236,7 @@ static const value *row_of(const value *doc, const char *type)
 
 TEST(precision_is_of_what_can_be_told)
 {
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	struct report_detectors *r = report_detectors_new(STR("g"));
 	struct oversight o;
 	const value *doc, *row;
@@ -324,8 +314,7 @@ TEST(hints_come_when_they_apply)
 		{ { .all = 3, .found = { [DETECT_REGRESSION] = 3 }, .regressions_brief = 1 },
 				"oversight.regression.coverage_drop_percent", false },
 	};
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 
 	fixture_init(&f);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -335,8 +324,7 @@ TEST(hints_come_when_they_apply)
 /* The facts of hints, from the log: brief regressions, and trees that come back. */
 TEST(hints_are_made_of_the_log)
 {
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	struct report_detectors *r = report_detectors_new(STR(""));
 	struct oversight o;
 	const value *hints;
@@ -363,8 +351,7 @@ TEST(hints_are_made_of_the_log)
 
 TEST(a_goal_is_told_from_its_log)
 {
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	struct report_goal *r;
 	const value *doc, *curve;
 	str goal;
@@ -392,8 +379,7 @@ TEST(a_goal_is_told_from_its_log)
 /* However long it gets: the newest rows, and curves that end where they are. */
 TEST(a_report_is_bounded)
 {
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	struct report_goal *r;
 	const value *doc, *curve, *its;
 	str goal;
@@ -407,8 +393,7 @@ TEST(a_report_is_bounded)
 			.goal = goal,
 			.node = STR("T1"),
 			.actor = STR("overseer") };
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 		e.run = arena_printf(&a, "R%d", i);
 		e.data = json(&f,
@@ -480,8 +465,7 @@ TEST(a_period_is_counted)
 		{ "stalls", 1 }, { "stalls_over_by_themselves", 0 }, { "daemon_starts", 3 },
 		{ "daemon_crashes", 1 }, { "cost_microusd", 7 }, { "tokens", 5 }, { "people", 1 },
 		{ "period_ms", 17000 }, { "unattended_ms", 15000 } };
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	struct report_period *r;
 	const value *doc;
 	str goal;

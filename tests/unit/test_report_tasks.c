@@ -98,8 +98,7 @@ static value *nine_tasks(struct fixture *f)
 /* The state's roll-up, in the report and in every point of its curve. */
 TEST(three_of_nine_are_a_third)
 {
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	const value *doc, *curve;
 	str goal;
 
@@ -129,8 +128,7 @@ TEST(three_of_nine_are_a_third)
 /* A part that a plan split counts as its parts, and what a plan left out does not count. */
 TEST(a_new_plan_is_seen)
 {
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	const value *doc;
 	str goal;
 
@@ -170,8 +168,7 @@ TEST(a_new_plan_is_seen)
 /* Accepted, taken back, accepted ... and cancelled in the end: it is one task, and cancelled. */
 TEST(a_cancelled_task_is_not_accepted)
 {
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	struct report_period *r = report_period_new(0);
 	struct report_goal *g;
 	const value *doc, *row;
@@ -215,8 +212,7 @@ TEST(a_cancelled_task_is_not_accepted)
 /* Accepted once, reopened, accepted again: one accepted task. */
 TEST(a_reopened_task_counts_once)
 {
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	const value *doc;
 	str goal;
 
@@ -253,8 +249,7 @@ TEST(a_period_begins_in_the_middle)
 		{ EV_DAEMON_STOPPED, 90, "{}" }, /* the clock was set back */
 		{ EV_DAEMON_STARTED, 170, "{}" },
 	};
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	struct report_period *r = report_period_new(100);
 	const value *doc;
 
@@ -302,8 +297,7 @@ static value *budget_after(struct fixture *f, struct report_period *r, ov_time n
 /* What was left of each budget when the period began; that of auto mode once, for each 24 hours. */
 TEST(what_could_be_spent)
 {
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	struct report_period *r = report_period_new(1000);
 	str a, b, c, d;
 

@@ -91,8 +91,7 @@ TEST(what_lies_in_a_worktree_is_of_who_was_there)
 		AS("T3", "A_3", "w"),
 		EFFECT("T3", "A_3", "", "X_empty", "workspace"),
 	};
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	struct rescue_owners *o;
 	struct rescue_owner none;
 
@@ -128,8 +127,7 @@ TEST(work_that_is_handed_on_keeps_its_run)
 		AS("T3", "A_4", "w"),
 		EFFECT("T3", "A_4", "", "X_other", "workspace"),
 	};
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	struct rescue_owners *o;
 
 	fixture_init(&f);
@@ -159,8 +157,7 @@ TEST(a_commit_is_of_the_run_that_made_it)
 		AS("T3", "A_4", "w"),
 		EFFECT("T3", "A_4", "", "X_next", "workspace"),
 	};
-	_cleanup_(fixture_done)
-	struct fixture f;
+	_cleanup_(fixture_done) struct fixture f;
 	struct rescue_owners *o;
 
 	fixture_init(&f);

@@ -241,8 +241,7 @@ TEST(a_check_that_cannot_be_run_is_not_the_agents_failure)
 /* Names that agents chose stay names: short, on one line, and not too many of them. */
 TEST(names_in_the_entry_are_bounded)
 {
-	_cleanup_(buf_done)
-	struct buf files = BUF_INIT;
+	_cleanup_(buf_done) struct buf files = BUF_INIT;
 	struct fixture f;
 
 	begin(&f);

@@ -216,8 +216,7 @@ TEST(work_that_waits_says_so)
 
 TEST(in_snapshots)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	struct state *s;
 	struct fixture f;
 

@@ -10,8 +10,7 @@
 
 static int merge(struct oversight *o, const char *json, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *doc;
 
 	assert_int_equal(json_parse(&a, str_from(json), NULL, &doc, NULL), 0);
@@ -183,8 +182,7 @@ TEST(assignments)
 /* What is shown can be read again; nearer words win. */
 TEST(view_and_layers)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct policy p = { 0 };
 	struct goal g = { .oversight = str_from("{\"stuck\":{\"same_error_count\":4},"
 						"\"regression\":{\"coverage_drop_percent\":3}}") };
@@ -206,8 +204,7 @@ TEST(view_and_layers)
 /* What the file leaves out is as the preset says, and is shown so. */
 TEST(configured)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct config *c = NULL;
 	struct oversight want;
 	const value *view;
@@ -300,8 +297,7 @@ TEST(joins)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT;
 		value *patch, *all;
 
 		assert_int_equal(json_parse(&a, str_from(cases[i].patch), NULL, &patch, NULL), 0);

@@ -16,8 +16,7 @@ TEST_MAIN
 
 TEST(a_whole_one_is_read)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct spec s;
 
 	assert_int_equal(spec_read(&a, STR(HEAD WATCH ",\"remedy\":null}"), &s, NULL), 0);
@@ -32,8 +31,7 @@ TEST(a_whole_one_is_read)
 
 TEST(somebody_who_mends_is_read)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct spec s;
 
 	assert_int_equal(spec_read(&a,
@@ -74,8 +72,7 @@ TEST(what_is_wrong_is_refused_by_name)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT;
 		struct ov_err err = { 0 };
 		struct spec s;
 

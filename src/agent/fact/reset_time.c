@@ -150,8 +150,7 @@ static bool read_clock(str s, struct clock *ret)
 /* Midnight of a day, as if local time were UTC; false: there is no such day. */
 static bool midnight(int64_t year, int64_t month, int64_t day, ov_time *ret)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	return time_parse(arena_printf(&a, "%04lld-%02lld-%02lldT00:00:00Z", (long long)year,
 					  (long long)month, (long long)day),
@@ -160,8 +159,7 @@ static bool midnight(int64_t year, int64_t month, int64_t day, ov_time *ret)
 
 static int64_t year_of(ov_time local)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	int64_t year = 0;
 
 	(void)str_to_i64(str_sub(time_format(&a, local), 0, 4), &year);

@@ -68,8 +68,7 @@ void launch_hooks(struct launcher *l)
 
 str launch_hook_command(struct launcher *l, const char *event)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	buf_add_word(&b, str_from(l->ask->hook));
 	buf_addf(&b, " hook %s", event);

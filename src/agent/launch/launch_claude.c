@@ -57,12 +57,9 @@ static void add_denied(struct launcher *l, const struct tool_scope *s, struct bu
 
 static void add_tools(struct launcher *l)
 {
-	_cleanup_(buf_done)
-	struct buf offered = BUF_INIT;
-	_cleanup_(buf_done)
-	struct buf granted = BUF_INIT;
-	_cleanup_(buf_done)
-	struct buf denied = BUF_INIT;
+	_cleanup_(buf_done) struct buf offered = BUF_INIT;
+	_cleanup_(buf_done) struct buf granted = BUF_INIT;
+	_cleanup_(buf_done) struct buf denied = BUF_INIT;
 	const struct tool_scope *s = l->ask->scope;
 	const char *const *modes = l->ask->format->permission_modes;
 	const str *names;

@@ -28,8 +28,7 @@ static void setting(struct launcher *l, str text)
 /* A commit writes to the worktree's git folder, which Codex would hold read-only. */
 static void add_roots(struct launcher *l)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	if (!l->ask->git_dir)
 		return;
@@ -64,8 +63,7 @@ static void add_hook_settings(struct launcher *l)
 {
 	launch_word(l, STR("--dangerously-bypass-hook-trust"));
 	for (size_t i = 0; hook_events[i]; i++) {
-		_cleanup_(buf_done)
-		struct buf b = BUF_INIT;
+		_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 		buf_addf(&b, "hooks.%s=[{hooks=[{type=\"command\",timeout=%d,command=",
 				hook_events[i], HOOK_TIMEOUT_S);
@@ -78,8 +76,7 @@ static void add_hook_settings(struct launcher *l)
 
 static void add_trust(struct launcher *l)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	buf_adds(&b, STR("projects={"));
 	json_write_string(&b, str_from(l->ask->worktree));

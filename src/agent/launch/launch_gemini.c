@@ -24,8 +24,7 @@ static void add_rule(struct buf *b, const str *names, size_t n, const char *deci
 /* The higher priority wins. */
 static void add_policy(struct launcher *l)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	const struct tool_scope *s = l->ask->scope;
 	const str all = STR("*"), *names;
 	size_t n;

@@ -9,8 +9,7 @@
 
 bool project_claude_trusted(str text, const char *project)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const value *entry;
 	value *file;
 
@@ -22,8 +21,7 @@ bool project_claude_trusted(str text, const char *project)
 
 bool project_codex_trusted(str text, const char *project)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const value *entry;
 	value *file;
 
@@ -35,8 +33,7 @@ bool project_codex_trusted(str text, const char *project)
 
 str project_claude_share(struct arena *a, str text, const char *repo, const char *worktree)
 {
-	_cleanup_(arena_done)
-	struct arena tree = ARENA_INIT;
+	_cleanup_(arena_done) struct arena tree = ARENA_INIT;
 	const value *entry;
 	value *file, *projects;
 

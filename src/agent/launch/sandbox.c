@@ -95,8 +95,7 @@ static void mount_empty(struct words *w, const char *path)
  */
 static const char *nothing_by_way_of(struct words *w, const char *real, const char *nothing)
 {
-	_cleanup_(buf_done)
-	struct buf path = BUF_INIT;
+	_cleanup_(buf_done) struct buf path = BUF_INIT;
 
 	buf_adds(&path, str_from(real));
 	for (const char *p = real; *p; p++)

@@ -220,8 +220,7 @@ static int spawn(struct driver_run *d, struct arena *a, const struct driver_ask 
 static int exec_start(struct loop *l, const struct driver_ask *ask, const struct driver_events *ev,
 		void *user, struct driver_run **ret, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct driver_run *d = driver_run_new(l, ask, ev, user);
 	int r = spawn(d, &a, ask, err);
 
@@ -237,8 +236,7 @@ static int exec_start(struct loop *l, const struct driver_ask *ask, const struct
 static int exec_adopt(struct loop *l, const struct driver_ask *ask, const struct driver_events *ev,
 		void *user, struct driver_run **ret, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct driver_run *d;
 	int r;
 
@@ -265,8 +263,7 @@ static int exec_adopt(struct loop *l, const struct driver_ask *ask, const struct
 static int exec_send(struct driver_run *d, str dispatch_id, str text, driver_sent_fn *done,
 		void *user, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	int r;
 
 	if (d->as.input)

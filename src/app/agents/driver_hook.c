@@ -37,8 +37,7 @@ struct driver_hooks {
 
 static void on_events(void *user, str bytes, uint64_t at _unused_)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct driver_hooks *h = user;
 	struct fact f;
 	str line, taken;
@@ -69,8 +68,7 @@ static void on_events(void *user, str bytes, uint64_t at _unused_)
 static int follow_events(struct driver_hooks *h, struct loop *l, const char *events,
 		struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = file_open(events, O_RDONLY | O_CREAT | O_NOFOLLOW, 0600);
+	_cleanup_(fd_closep) int fd = file_open(events, O_RDONLY | O_CREAT | O_NOFOLLOW, 0600);
 
 	if (fd < 0 && errno != ELOOP && errno != EISDIR && errno != ENXIO)
 		return ov_fail_errno(err, errno, "%s", events);
@@ -114,8 +112,7 @@ void driver_hooks_drain(struct driver_hooks *h)
 /* A hook that was killed in between took it without telling so. */
 static void tell_taken(struct driver_hooks *h)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str prefix = str_sub(STR(TAKEN), sizeof(HOOK_DIR), sizeof(TAKEN));
 	str *names;
 	size_t n;
@@ -148,8 +145,7 @@ void driver_hooks_close(struct driver_hooks *h)
 
 int driver_hooks_lay(const char *dir, str dispatch_id, str text, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const char *next = path_join(&a, dir, HOOK_NEXT);
 	str json, old, waits, ignored;
 	int r = hook_next_text(&a, dispatch_id, text, &json, err);

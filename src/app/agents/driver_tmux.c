@@ -106,8 +106,7 @@ static str instruction(struct arena *a, const struct driver_run *d,
 
 static void start_typist(struct driver_run *d, const struct driver_ask *ask)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct tmux_input_options o = { .loop = d->loop,
 		.tmux = d->tmux,
 		.session = d->session,
@@ -313,8 +312,7 @@ static int begin(struct driver_run *d, struct arena *a, const struct driver_ask 
 static int tmux_start(struct loop *l, const struct driver_ask *ask, const struct driver_events *ev,
 		void *user, struct driver_run **ret, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct driver_run *d = driver_run_new(l, ask, ev, user);
 	int r = begin(d, &a, ask, err);
 
@@ -334,8 +332,7 @@ static int tmux_start(struct loop *l, const struct driver_ask *ask, const struct
 /* Asked for a moment ago, by a daemon that did not see what came of it? */
 static bool may_begin_yet(const struct driver_run *d)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct stat st;
 
 	return stat(path_join(&a, d->dir, "driver.json"), &st) == 0 &&
@@ -345,8 +342,7 @@ static bool may_begin_yet(const struct driver_run *d)
 static int tmux_adopt(struct loop *l, const struct driver_ask *ask, const struct driver_events *ev,
 		void *user, struct driver_run **ret, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct driver_run *d;
 	int r;
 
@@ -375,8 +371,7 @@ static int tmux_adopt(struct loop *l, const struct driver_ask *ask, const struct
 static int tmux_send(struct driver_run *d, str dispatch_id, str text, driver_sent_fn *done,
 		void *user, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	int r;
 
 	if (d->as.hooks) {

@@ -61,8 +61,7 @@ static void note_fact(struct driver_run *d, const struct fact *f)
 
 void tmux_hear_hook(void *user, const struct fact *f, str taken, str line)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct driver_run *d = user;
 	struct fact goes_on;
 

@@ -12,8 +12,7 @@ enum { NOTE_MAX = 64 << 10 };
 
 int run_note_write(const char *dir, const struct run_note *n, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "runtime", value_cstr(&a, n->runtime));
@@ -27,8 +26,7 @@ int run_note_write(const char *dir, const struct run_note *n, struct ov_err *err
 
 bool run_note_find(const char *dir, struct run_note *ret)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	*ret = run_note_read(dir);
 	return file_exists(path_join(&a, dir, NOTE));
@@ -36,8 +34,7 @@ bool run_note_find(const char *dir, struct run_note *ret)
 
 struct run_note run_note_read(const char *dir)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct run_note n = { 0 };
 	value *v = NULL;
 	str text;

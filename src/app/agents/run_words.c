@@ -16,8 +16,7 @@ enum { TAIL_BYTES = 64 * 1024 };
 
 static str tail(struct arena *a, const char *dir, const char *name)
 {
-	_cleanup_(fd_closep)
-	int fd = file_open(path_join(a, dir, name), O_RDONLY | O_NOFOLLOW, 0);
+	_cleanup_(fd_closep) int fd = file_open(path_join(a, dir, name), O_RDONLY | O_NOFOLLOW, 0);
 	char *p = arena_alloc(a, TAIL_BYTES + 1);
 	struct stat st;
 	uint64_t at;

@@ -51,8 +51,7 @@ static void on_look(void *user);
 
 static int64_t read_typed(const char *dir)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	int64_t n = 0;
 	str text;
 
@@ -261,8 +260,7 @@ static void press_enter(struct tmux_input *t)
 /* Does the screen show what we pasted, or what agents show instead of a long text? */
 static bool is_shown(const struct tmux_input *t, str screen)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str text = tmux_clean(&a, t->o.text), first;
 
 	if (!str_split(&text, '\n', &first))
@@ -330,8 +328,7 @@ static void never_confirmed(struct tmux_input *t)
 /* Said before it is done: whoever comes after us looks before it pastes again. */
 static void paste(struct tmux_input *t)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct ov_err err = { 0 };
 
 	if (file_write_atomic(path_join(&a, t->o.dir, TYPED),

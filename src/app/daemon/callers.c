@@ -71,8 +71,7 @@ static void suspect_others(struct arena *a, struct caller_facts *f)
 
 void callers_accepted(void *user, const struct peer *peer, struct rpc_who *ret)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct daemon *d = user;
 	struct caller_facts f = { .runs_live = executor_is_live(d->executor) };
 	bool inside = peer_is_inside(&a, peer->proc.pid);
@@ -176,8 +175,7 @@ static void look_at_link(struct daemon *d, struct arena *a, const struct http_li
 
 const struct rpc_who *callers_http(struct daemon *d, struct http_req *req)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct http_link *l = http_link(req);
 	struct caller_facts f = { .place = l ? PLACE_OUTSIDE : PLACE_GONE,
 		.runs_live = executor_is_live(d->executor) };

@@ -78,8 +78,7 @@ static int start(struct child *c, str method, const value *params, job_done_fn *
 		.timeout_ms = CHILD_MS,
 		.max_output = ANSWER_MAX };
 	value id = { .kind = V_INT, .i = 1 };
-	_cleanup_(buf_done)
-	struct buf request = BUF_INIT;
+	_cleanup_(buf_done) struct buf request = BUF_INIT;
 
 	if (children(d) >= CHILDREN_MAX)
 		return ov_fail(err, OV_ELIMIT, "%d such calls are under way: try again later",
@@ -145,8 +144,7 @@ static void own_question(struct daemon *d, str method, job_done_fn *done, const 
 
 static void verified(void *user, const struct job_result *r)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct child *c = user;
 	struct daemon *d = c->d;
 	str problem;
@@ -170,8 +168,7 @@ void child_verify(struct daemon *d)
 
 static void pruned(void *user, const struct job_result *r)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str problem;
 	const value *v = own_answer(user, &a, r, &problem);
 
@@ -191,8 +188,7 @@ static void pruned(void *user, const struct job_result *r)
  */
 static bool prune_due(struct daemon *d, ov_time now)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const char *file;
 	bool due = true;
 	str text;

@@ -159,8 +159,7 @@ static size_t runs_left(const struct daemon *d)
 /* All that was under way is finished and told; what is left can wait for the next daemon. */
 static void finish_if_drained(struct daemon *d, bool time_is_up)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v;
 
 	if (!daemon_files_hold(d))
@@ -216,8 +215,7 @@ void daemon_drain(struct daemon *d)
 /* Agents that are to stop are told so at once: their time runs. */
 static void stop_runs(struct daemon *d)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	if (runs_left(d))
 		(void)engine_tick_now(d->engine, &a);
@@ -272,8 +270,7 @@ static void signal_reload(void *user, int signo _unused_)
 
 int daemon_load_config(const struct config_source *from, struct config **ret, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const char *path = path_join(&a, from->dir, "config.toml");
 	struct config *c;
 	str text = STR("");
@@ -308,8 +305,7 @@ int daemon_load_config(const struct config_source *from, struct config **ret, st
 /* What would keep the planner from working is told at once, not when a goal waits for it. */
 static void check_planner(struct daemon *d)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "trouble", value_str(&a, planning_trouble(&a, d->config)));
@@ -318,8 +314,7 @@ static void check_planner(struct daemon *d)
 
 int daemon_reload(struct daemon *d, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct config *fresh, *old = d->config;
 	/* Without accept.target: the branch of the start, or, when that was not looked up, the last one. */
 	const char *target = d->target_branch ? d->target_branch
@@ -403,8 +398,7 @@ static void open_signals(struct daemon *d)
 
 static void announce_start(struct daemon *d)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "instance", value_cstr(&a, d->self.instance));
@@ -501,8 +495,7 @@ static void close_all(struct daemon *d)
 /* Tells whoever started us: "ready", or the error in three lines. */
 static void daemon_tell(int fd, const struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	ssize_t n _unused_; /* nobody listens any more */
 
 	if (fd < 0)

@@ -6,8 +6,7 @@
 
 static void report(struct daemon *d, const char *command, const char *key, const char *text)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, key, value_cstr(&a, text));
@@ -37,8 +36,7 @@ static void put_set(struct daemon *d, str set)
 
 int daemon_auto_allow(struct daemon *d, const struct pr_auto_start *p, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct daemon_options before = d->own;
 	struct config *c = NULL;
 	int r;

@@ -15,8 +15,7 @@ static bool look_at_clock(void *user)
 {
 	struct daemon *d = user;
 	struct clock_offsets now = loop_clocks(d->loop), again;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	int64_t by = now.set_ms - d->clocks.set_ms, slept = now.slept_ms - d->clocks.slept_ms;
 	value *v;
 

@@ -12,8 +12,7 @@
 
 void daemon_fail(struct daemon *d, const struct daemon_failure *f)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "cause", value_cstr(&a, f->cause));
@@ -36,8 +35,7 @@ static void log_context(const struct ev_daemon_failed *is)
 static void begin(void *user)
 {
 	struct daemon *d = user;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	INJECT("before-halt");
 	d->halting = true;

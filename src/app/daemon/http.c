@@ -67,8 +67,7 @@ static void metric_counts(struct buf *b, const char *name, const char *help,
 
 static int64_t resident_bytes(void)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str text, field;
 	uint64_t pages = 0;
 
@@ -103,8 +102,7 @@ static void metric_usage(struct buf *b, const struct state *s)
 		{ "unpriced_runs", "agent_unpriced_runs_total",
 				"Runs that have ended whose cost is not known." },
 	};
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct usage_query q = { .by = USAGE_AGENT, .ended = true };
 	const value *rows = value_at(usage_view(&a, s, &q), "rows");
 
@@ -153,8 +151,7 @@ static void metric_oversight(struct buf *b, const struct state *s)
 
 static void metric_watch(struct buf *b, const char *dir)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const value *w = watchdog_view(&a, dir, clock_wall());
 
 	metric(b, "watchdog_up", "gauge", "1 while a watchdog looks after the daemon.",
@@ -185,8 +182,7 @@ static void handle_metrics(void *user, struct http_req *req)
 	size_t goals[GOAL_STATUS_COUNT] = { 0 }, nodes[NODE_STATUS_COUNT] = { 0 },
 	       runs[RUN_STATUS_COUNT] = { 0 };
 	size_t open_escalations = 0;
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	for (size_t i = 0; i < s->goals.n; i++) {
 		goals[s->goals.p[i]->status]++;

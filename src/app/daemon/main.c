@@ -28,8 +28,7 @@ static const char usage[] =
 
 static int print_docs(str what)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 
 	if (str_is(what, "operations"))
 		op_docs(&out);
@@ -157,8 +156,7 @@ int main(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const char *dir = NULL, *repo = NULL, *shim = NULL;
 	struct agent_test_options test = { 0 };
 	const char **sets = arena_array(&a, const char *, (size_t)argc + 1);

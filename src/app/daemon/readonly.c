@@ -133,10 +133,8 @@ static int answer(struct arena *a, const struct readonly_options *o, const struc
 
 int readonly_run(const struct readonly_options *o)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	_cleanup_(buf_done)
-	struct buf in = BUF_INIT, out = BUF_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(buf_done) struct buf in = BUF_INIT, out = BUF_INIT;
 	struct rpc_msg req = { 0 };
 	struct ov_err err = { 0 };
 	value *doc, *result = NULL;

@@ -67,10 +67,8 @@ static value *log_file_view(struct arena *a, struct daemon *d)
 
 int register_write(struct daemon *d, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	value *v = identity_view(&a, d);
 
 	value_put(&a, v, "socket", value_cstr(&a, d->socket_path));
@@ -85,8 +83,7 @@ int register_write(struct daemon *d, struct ov_err *err)
 /* Only our own: the folder may be another one by now, with a daemon of its own. */
 void register_remove(struct daemon *d)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct identity id;
 	value *v;
 	str text;

@@ -184,8 +184,7 @@ static void follower_gone(void *user)
 
 static bool notify_event(struct rpc_conn *conn, const struct event *e)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = event_view(&a, e);
 
 	value_put(&a, v, "text", value_str(&a, explain_event(&a, e)));
@@ -196,8 +195,7 @@ static bool notify_event(struct rpc_conn *conn, const struct event *e)
 static int follow_catch_up(struct daemon *d, struct rpc_conn *conn, uint64_t after,
 		struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct store_record *recs;
 	struct event e;
 	size_t n;
@@ -429,8 +427,7 @@ void server_call(void *user, struct rpc_call *call)
 /* What a person who looks into the daemon's log wants to find there; everything is in `events`. */
 static void log_event(const struct event *e)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	if (e->kind == EV_ESCALATION_OPENED || e->kind == EV_GOAL_STATUS)
 		log_info(STR_FMT " " STR_FMT ": " STR_FMT, STR_ARG(e->goal), STR_ARG(e->node),
@@ -439,10 +436,8 @@ static void log_event(const struct event *e)
 
 void server_published(struct daemon *d, const struct event *const *events, size_t n)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	_cleanup_(buf_done)
-	struct buf json = BUF_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(buf_done) struct buf json = BUF_INIT;
 	bool heard = ssehub_subscribers(d->hub) || !list_empty(&d->followers);
 
 	if (!heard)

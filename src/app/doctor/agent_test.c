@@ -29,8 +29,7 @@ enum {
 
 void test_say(struct agent_test *t _unused_, const value *v)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	json_write(&b, v);
 	buf_addc(&b, '\n');
@@ -222,8 +221,7 @@ static int load(struct agent_test *t, struct config **ret, struct ov_err *err)
 
 int agent_test_run(const struct agent_test_options *o)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct agent_test t = { .a = &a, .o = o };
 	struct ov_err err = { 0 };
 	struct config *c = NULL;

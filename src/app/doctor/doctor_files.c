@@ -31,8 +31,7 @@ static int learn_runs(struct doctor *d, struct ov_err *err)
 	int r = 0;
 
 	while (r == 0 && n > 0 && d->s.store) {
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT;
 		struct store_record *recs;
 		struct event e;
 
@@ -73,8 +72,7 @@ static void name_some(struct buf *out, size_t n, str name)
 
 static void check_run_folders(struct doctor *d, const char *folder)
 {
-	_cleanup_(buf_done)
-	struct buf unknown = BUF_INIT;
+	_cleanup_(buf_done) struct buf unknown = BUF_INIT;
 	size_t n, strangers = 0;
 	str *names;
 

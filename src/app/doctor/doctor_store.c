@@ -99,8 +99,7 @@ static struct state *fold_to(struct doctor *d, uint64_t seq, struct ov_err *err)
 
 static bool same_state(const struct state *a, const struct state *b)
 {
-	_cleanup_(buf_done)
-	struct buf x = BUF_INIT, y = BUF_INIT;
+	_cleanup_(buf_done) struct buf x = BUF_INIT, y = BUF_INIT;
 
 	snapshot_write(&x, a);
 	snapshot_write(&y, b);
@@ -155,8 +154,7 @@ void doctor_snapshot(struct doctor *d)
 /* The log is the truth: what it gives at its head takes the place of the snapshot. */
 int doctor_fix_snapshot(struct doctor *d, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf bytes = BUF_INIT;
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
 	struct store_snapshot snap = { .format = SNAPSHOT_FORMAT };
 	struct store_lease lease;
 	struct store *s = NULL;

@@ -41,8 +41,7 @@ static int measure(struct source *src, struct ov_err *err)
 
 static bool hash_at(struct store *s, uint64_t seq, uint8_t ret[static SHA256_LEN])
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct store_record *recs;
 	size_t n;
 
@@ -84,8 +83,7 @@ static int copy_records(const struct source *src, struct new_store *to, struct o
 	int r = 0;
 
 	while (r == 0 && to->head < src->last) {
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT;
 		struct store_record *recs;
 		size_t n;
 

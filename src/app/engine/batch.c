@@ -38,8 +38,7 @@ void batch_done(struct batch *b)
 struct store_record *batch_records(struct batch *b)
 {
 	struct store_record *recs = arena_array(&b->arena, struct store_record, b->events.n);
-	_cleanup_(buf_done)
-	struct buf body = BUF_INIT;
+	_cleanup_(buf_done) struct buf body = BUF_INIT;
 
 	for (size_t i = 0; i < b->events.n; i++) {
 		const struct event *ev = b->events.p[i];

@@ -245,8 +245,7 @@ bool engine_may_write(const struct engine *e)
 static void keep_report(struct reports *to, str command, const value *params, int refused,
 		ov_time not_before)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct report rep = { .refused = refused, .not_before = not_before };
 
 	json_write(&text, params);
@@ -303,8 +302,7 @@ static bool is_early(const struct report *r, ov_time now)
 static void submit_retries(struct engine *e)
 {
 	struct reports todo = e->retry;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	ov_time now = e->world->now(e->user);
 
@@ -526,8 +524,7 @@ void engine_stop(struct engine *e)
 
 static int write_snapshot(struct engine *e, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf bytes = BUF_INIT;
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
 	struct store_snapshot snap = { .seq = e->head, .format = SNAPSHOT_FORMAT };
 	uint64_t head;
 	int r;

@@ -19,8 +19,7 @@ enum {
 
 void engine_tell(struct engine *e, str what, const struct event *about, const struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "what", value_str(&a, what));

@@ -32,8 +32,7 @@ static struct decisions tick_once(struct engine *e, struct arena *a)
 /* One that may not decide anything owes nothing; why it may not is told elsewhere. */
 bool engine_due(struct engine *e)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct world w = { e->state, e->policy };
 	struct telemetry t;
 

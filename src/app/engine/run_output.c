@@ -86,8 +86,7 @@ str run_output_dispatch_text(struct arena *a, const struct engine *e, int64_t se
 
 static void report_ack(struct run_output *h, str dispatch_id, const char *how)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "dispatch", value_str(&a, dispatch_id));
@@ -170,8 +169,7 @@ static void find_sent(struct run_output *h)
 
 static void report_update(struct run_output *h, const struct update_told *t)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "run", value_str(&a, h->run_id));
@@ -216,8 +214,7 @@ static bool is_taken(const struct run_output *h)
 
 static void take_block(struct run_output *h, const struct update_block *b)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct update_result res;
 
 	if (is_taken(h))

@@ -88,8 +88,7 @@ static void confine_git(struct executor *x, const struct config *c)
 
 int executor_new(const struct executor_options *o, struct executor **ret, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct executor *x = mem_zalloc(1, sizeof(*x));
 	int r;
 

@@ -21,8 +21,7 @@ struct check_reports {
 static void read_report(void *user, const struct beneath_file *f)
 {
 	struct check_reports *r = user;
-	_cleanup_(arena_done)
-	struct arena scratch = ARENA_INIT;
+	_cleanup_(arena_done) struct arena scratch = ARENA_INIT;
 	struct testsum tests;
 	struct coverage coverage;
 	str text;

@@ -42,8 +42,7 @@ static void baseline(struct arena *a, const struct run *r, const struct assignme
 
 void live_account_init(struct live_run *lr, const struct run *r)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct usage before;
 	int64_t cost;
 
@@ -100,8 +99,7 @@ static int64_t cost_of(const struct live_run *lr, const char **ret_source)
 
 static void tell_session(struct live_run *lr)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct engine *e = lr->x->engine;
 	const struct run *r = state_run(engine_state(e), lr->id);
 	str session = str_from(lr->account->session), model = model_of(lr);

@@ -29,8 +29,7 @@ static void add_line(struct buf *b, const char *what, str s)
 /* What is known of a stall, in lines. It quotes agents: data for the model, no orders. */
 static str evidence_of(struct arena *a, const struct node *n)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	const struct assignment *as = n->assignment;
 
 	add_line(&b, "Stalled", n->episode_reason);

@@ -139,8 +139,7 @@ static str worker_of(const struct state *s, const struct event *e)
 
 void executor_auto_published(struct executor *x, const struct event *e)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const struct state *s = engine_state(x->engine);
 
 	if (is_about_auto(s, e))

@@ -184,8 +184,7 @@ static void put_silences(struct arena *a, const struct live_run *lr, value *v)
 static void report_run_end(struct executor *x, str id, const struct live_run *lr,
 		const struct run_end *end)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "run", value_str(&a, id));

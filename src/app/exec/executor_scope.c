@@ -28,8 +28,7 @@
  */
 static void overwrite(const char *path, str text, size_t least)
 {
-	_cleanup_(fd_closep)
-	int fd = file_open(path, O_WRONLY | O_NOFOLLOW, 0);
+	_cleanup_(fd_closep) int fd = file_open(path, O_WRONLY | O_NOFOLLOW, 0);
 	struct buf b = BUF_INIT;
 	struct stat st;
 

@@ -40,8 +40,7 @@ static void look_at(struct executor *x, const struct run *r)
 
 static void freeze_answered(void *user, int code, const struct ov_err *err _unused_)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct request *q = user;
 	struct executor *x = q->x;
 	str id = str_from(q->id);

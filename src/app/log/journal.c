@@ -88,8 +88,7 @@ static void rotate(struct arena *a, const char *path)
 
 static int append(const char *path, str bytes, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = file_open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	_cleanup_(fd_closep) int fd = file_open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 
 	if (fd < 0)
 		return ov_fail(err, OV_EIO, "%s: %s", path, strerror(errno));
@@ -107,10 +106,8 @@ static int append(const char *path, str bytes, struct ov_err *err)
 
 void journal_write(struct journal *j, const char *name, str worker, str head, str output)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str path = arena_printf(&a, "%s/%s.log", j->dir, name);
 	struct ov_err err;
 	int r;

@@ -10,10 +10,8 @@
 /* One write per line, so that lines of several processes do not mix. */
 static void _printf_(2, 0) log_line(const char *level, const char *fmt, va_list ap)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	ssize_t n _unused_; /* a log that cannot be written must not stop the work */
 
 	buf_adds(&b, time_format(&a, clock_wall()));

@@ -44,8 +44,7 @@ static void line(struct buf *b, struct arena *a, int indent, str text)
 /* Of an intervention.applied that stops something; otherwise appends nothing. */
 static void console_alert_write(struct buf *b, const struct event *e)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const struct ev_intervention_applied *is = as_intervention_applied(e);
 	bool aborted = str_is(is->level, "abort");
 
@@ -67,8 +66,7 @@ static void console_alert_write(struct buf *b, const struct event *e)
 
 void console_alert_published(const struct event *const *events, size_t n)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	for (size_t i = 0; i < n; i++)
 		if (events[i]->kind == EV_INTERVENTION_APPLIED && isatty(STDERR_FILENO))

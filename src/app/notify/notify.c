@@ -86,8 +86,7 @@ void notify_sent(struct notify_job *j, str ref)
 
 static str replaced(struct arena *a, str s, str secret, str shown)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 
 	while (s.n) {
 		size_t at = str_find(s, secret);

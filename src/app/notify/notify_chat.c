@@ -46,8 +46,7 @@ static str head_of(struct arena *a, const struct notice_message *m)
 
 static str entities(struct arena *a, str s)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 
 	add_entities(&out, s);
 	return arena_str(a, buf_str(&out));
@@ -113,8 +112,7 @@ static const int64_t colours[] = {
 /* Who is mentioned is said by allowed_mentions (nobody); this is about what it looks like. */
 static str escaped(struct arena *a, str s)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 
 	for (size_t i = 0; i < s.n; i++) {
 		if (strchr("\\*_~`|>#[]()<@:-", s.p[i]))

@@ -38,8 +38,7 @@ static void add_line(struct notify_job *j, struct buf *out, const char *name, st
 void desktop_begin(struct notify_job *j)
 {
 	struct arena *a = &j->arena;
-	_cleanup_(buf_done)
-	struct buf body = BUF_INIT;
+	_cleanup_(buf_done) struct buf body = BUF_INIT;
 	struct bus_notification n = { .app = "Overseer",
 		.urgency = urgency_of[j->m.urgency],
 		.replaces = j->m.again,

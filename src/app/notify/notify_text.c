@@ -139,8 +139,7 @@ static void add_item(struct buf *out, const char *name, str s)
 /* No line of JSON begins with a fence, so none can end it. */
 static void add_evidence(struct buf *out, const value *evidence)
 {
-	_cleanup_(buf_done)
-	struct buf json = BUF_INIT;
+	_cleanup_(buf_done) struct buf json = BUF_INIT;
 	str cut;
 
 	if (!value_count(evidence))
@@ -189,8 +188,7 @@ static void add_commands(struct buf *out, const struct notice_message *m)
 
 str notify_issue_body(struct arena *a, const struct notice_message *m, bool again)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 
 	buf_addf(&out, STR_FMT "\n## Agent Loop Overseer Alert%s\n\n", STR_ARG(notify_mark(a, m)),
 			again ? ": again" : "");

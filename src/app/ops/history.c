@@ -26,8 +26,7 @@ int op_seq_at(struct store *s, uint64_t head, ov_time at, uint64_t *ret, struct 
 	uint64_t last = 0, beyond = head + 1;
 
 	while (beyond - last > 1) {
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT;
 		uint64_t middle = last + (beyond - last) / 2;
 		struct store_record *rec;
 		size_t n;

@@ -122,8 +122,7 @@ int op_events_list(struct op_ctx *cx, const struct pr_events_list *p, value **re
 		return r;
 	for (size_t scanned = 0; n > 0 && value_count(list) < limit && scanned < EVENTS_SCAN;
 			scanned += n) {
-		_cleanup_(arena_done)
-		struct arena page = ARENA_INIT;
+		_cleanup_(arena_done) struct arena page = ARENA_INIT;
 		struct store_record *recs;
 
 		r = store_read(cx->store, after, EVENTS_PAGE, &page, &recs, &n, err);
@@ -170,8 +169,7 @@ int op_run_log(struct op_ctx *cx, const struct pr_run_log *p, value **ret, struc
 	uint64_t offset = (uint64_t)MAX(asked, (int64_t)0);
 	struct arena *a = cx->arena;
 	bool more = false;
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	struct stat st = { 0 };
 	struct run *x;
 	char *bytes, *dir;

@@ -41,8 +41,7 @@ static void add_retrying(struct arena *a, struct buf *b, const struct account *c
 /* In one line, for people. */
 static str now_text(struct arena *a, const struct account *c, ov_time now)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	if (c->waiting_for[0])
 		buf_addf(&b, "waiting for permission: %s", c->waiting_for);

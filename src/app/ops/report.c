@@ -47,8 +47,7 @@ static int read_log(struct reading *l, uint64_t after, wants_fn *wants, add_fn *
 	size_t n = 1;
 
 	while (n > 0 && after < l->head) {
-		_cleanup_(arena_done)
-		struct arena page = ARENA_INIT;
+		_cleanup_(arena_done) struct arena page = ARENA_INIT;
 		struct store_record *recs;
 		int r = store_read(l->store, after, PAGE, &page, &recs, &n, err);
 
@@ -169,8 +168,7 @@ static int seq_before(struct reading *l, ov_time since, uint64_t *ret, struct ov
 	int r = op_seq_at(l->store, l->head, since - 1, ret, err);
 
 	for (size_t i = 0; r == 0 && i < history->n; i++) {
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT;
 		struct store_record *rec;
 		uint64_t found = *ret;
 		size_t n;
@@ -193,8 +191,7 @@ static int find_begin(struct reading *l, struct before *b, struct ov_err *err)
 	int r = seq_before(l, b->since, &b->from, err);
 
 	for (end = b->from; r == 0 && end > 0;) {
-		_cleanup_(arena_done)
-		struct arena page = ARENA_INIT;
+		_cleanup_(arena_done) struct arena page = ARENA_INIT;
 		uint64_t start = end > PAGE ? end - PAGE : 0;
 		struct store_record *recs;
 		size_t n;

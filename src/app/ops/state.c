@@ -157,8 +157,7 @@ int op_status_get(struct op_ctx *cx, const struct pr_status_get *p, value **ret,
 
 int status_param(const struct status_table *t, str s, int *ret, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf words = BUF_INIT;
+	_cleanup_(buf_done) struct buf words = BUF_INIT;
 
 	*ret = s.n ? status_parse(t, s) : -1;
 	if (!s.n || *ret >= 0)

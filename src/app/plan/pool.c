@@ -58,10 +58,8 @@ static const char *base_of(struct arena *a, const char *dir, str question)
 /* At most OUTPUT_BYTES of it; nothing when it is not there. */
 static str read_some(struct arena *a, const char *path)
 {
-	_cleanup_(fd_closep)
-	int fd = file_open(path, O_RDONLY | O_NOFOLLOW, 0);
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(fd_closep) int fd = file_open(path, O_RDONLY | O_NOFOLLOW, 0);
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	char part[16384];
 
 	while (fd >= 0 && b.n < OUTPUT_BYTES) {
@@ -174,8 +172,7 @@ static int start(struct pool_question *q, struct ov_err *err)
 	const char *argv[] = { "sh", "-c", script, "sh", q->base, arena_cstr(a, q->s.command),
 		NULL };
 	struct proc_spec spec = PROC_SPEC_INIT;
-	_cleanup_(fd_closep)
-	int lock = -1;
+	_cleanup_(fd_closep) int lock = -1;
 	int r = lock_take(file_of(a, q->base, "lock"), &lock, err);
 
 	if (r < 0)
@@ -228,8 +225,7 @@ int pool_ask(const struct pool_spec *s, pool_done_fn *done, void *user, struct p
 
 void pool_forget(const char *dir, str question)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const char *base = base_of(&a, dir, question);
 
 	/* The lock last: as long as it is there, the question was asked. */
@@ -290,8 +286,7 @@ int pool_orphans(struct arena *a, const char *dir, const struct state *s, struct
 
 void pool_tidy(const char *dir, const struct state *s)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct pool_orphan *orphans;
 	str *names = NULL, question;
 	size_t n = 0, orphans_n, at = 0;

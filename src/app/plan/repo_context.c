@@ -151,8 +151,7 @@ static void add_files(struct arena *a, struct buf *out, str files, bool cut)
 
 str repo_context_summary(struct arena *a, str output, bool cut)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	str branch = STR(""), head = STR(""), readme = STR("");
 
 	str_split(&output, '\n', &branch);

@@ -35,8 +35,7 @@ static bool says_so(struct arena *a, const struct home_folder *f, const char *co
 
 bool agent_trusts(str format, const char *const *env, const char *project)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	size_t n;
 	const struct home_folder *list = home_folders(format, &n);
 

@@ -154,8 +154,7 @@ const char *contain_cgroup(const struct contain *k)
 
 void contain_clear(const struct contain *k, const struct state *s)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str *names;
 	size_t n = 0, killed;
 

@@ -85,8 +85,7 @@ static bool has_links(const char *git_dir)
 		"objects/info" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		_cleanup_(fd_closep)
-		int fd = -1;
+		_cleanup_(fd_closep) int fd = -1;
 
 		if (file_open_beneath(git_dir, names[i], O_PATH, &fd, NULL) < 0)
 			return true;

@@ -142,8 +142,7 @@ static str project_name(struct setup_job *j)
 /* The checkout's own project under this worktree's name. */
 static str project_text(struct setup_job *j, str text)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str name = project_name(j), line;
 
 	buf_addf(&b, SERENA_HEAD "\nproject_name: \"" STR_FMT "\"\n", STR_ARG(name));

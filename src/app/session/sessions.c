@@ -103,8 +103,7 @@ int sessions_keep(struct arena *a, const char *dir, struct sessions *s, struct o
 
 str sessions_name(const struct sessions *s, str path)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str mark = s->root ? arena_printf(&a, "/%s/", s->below) : STR("");
 	str rest = STR("");
 
@@ -145,12 +144,10 @@ static const char *refusal(const struct sessions *s, str name, int fd)
 
 int sessions_open(const struct sessions *s, str name, int *ret_fd, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	_cleanup_(fd_closep)
-	int dir = s->root ? open(s->root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(fd_closep) int dir = s->root ? open(s->root, O_PATH | O_DIRECTORY | O_CLOEXEC)
+					       : -1;
+	_cleanup_(fd_closep) int fd = -1;
 	const char *why;
 
 	/* As the kernel reads it. */

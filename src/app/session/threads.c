@@ -170,8 +170,7 @@ static ov_time id_time(const char *id)
 /* Where one lies: a folder named by the day on which it began, in some zone. */
 static void add_day(struct look *k, ov_time at)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str date = time_format(&a, at);
 	char day[DAY_BYTES + 1];
 
@@ -243,8 +242,7 @@ static void open_file(struct thread *t, str name)
 /* rollout-TIME-ID.jsonl; whatever else a run calls its files is told by its end. */
 static void look_at(struct threads *t, const char *day, const struct dirent *e)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const str begin = STR("rollout-"), end = STR(".jsonl");
 	str name = str_from(e->d_name), id;
 
@@ -268,8 +266,7 @@ static void look_at(struct threads *t, const char *day, const struct dirent *e)
 /* The next name, of whatever folder it is; an opened folder counts as one. False: there is none. */
 static bool look_next(struct threads *t)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct look *k = &t->look;
 	const struct dirent *e;
 

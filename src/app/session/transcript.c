@@ -73,8 +73,7 @@ static void transcript_on_fact(void *user, const struct fact *f)
 
 static void read_note(struct transcript *t)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v;
 	str text;
 
@@ -88,8 +87,7 @@ static void read_note(struct transcript *t)
 
 static void write_note(const struct transcript *t)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "name", value_str(&a, t->name));

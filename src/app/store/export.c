@@ -73,8 +73,7 @@ bool export_read_event(void *user, struct arena *a, uint64_t seq, struct event *
 /* Import makes the record from the event: what would come back otherwise must not be exported. */
 static int check_lossless(struct arena *a, const struct event *e, str body, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf again = BUF_INIT;
+	_cleanup_(buf_done) struct buf again = BUF_INIT;
 
 	json_write_canonical(&again, event_body(a, e));
 	if (str_eq(buf_str(&again), body))
@@ -104,8 +103,7 @@ static int write_events(struct out_file *o, struct store *s, uint64_t until, str
 	int r = 0;
 
 	while (r == 0 && at < until) {
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT, scratch = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT, scratch = ARENA_INIT;
 		struct store_record *recs;
 		size_t n;
 

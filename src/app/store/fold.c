@@ -11,8 +11,7 @@ enum { PAGE = 4096 };
 /* The snapshot's state, or an empty one when there is none that we can use. */
 static struct state *from_snapshot(struct store *s, uint64_t hash_seed, uint64_t until)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct store_snapshot snap;
 	struct state *state;
 
@@ -26,8 +25,7 @@ static struct state *from_snapshot(struct store *s, uint64_t hash_seed, uint64_t
 static int fold_page(struct state *state, struct store *s, uint64_t until, size_t *ret_n,
 		struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT, scratch = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT, scratch = ARENA_INIT;
 	struct store_record *recs;
 	size_t limit = until - state->seq < PAGE ? (size_t)(until - state->seq) : PAGE, n;
 	int r;

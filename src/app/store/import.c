@@ -49,8 +49,7 @@ struct import {
 
 static int map_file(const char *path, str *ret, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = file_open(path, O_RDONLY, 0);
+	_cleanup_(fd_closep) int fd = file_open(path, O_RDONLY, 0);
 	struct stat st;
 	void *p;
 
@@ -129,10 +128,8 @@ static int write_group(struct import *im, struct ov_err *err)
 /* One event: checked as if it were read from a log, folded, and put among those to be written. */
 static int take_event(struct import *im, str text, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	_cleanup_(buf_done)
-	struct buf body = BUF_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(buf_done) struct buf body = BUF_INIT;
 	struct store_record rec;
 	struct event e, checked;
 	value *v;
@@ -244,8 +241,7 @@ static int differs(const char *section, str key, const value *want, const value 
 
 static int compare(void *user, int section, str key, const value *want, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct import *im = user;
 	const str *text;
 	value *got;

@@ -54,8 +54,7 @@ static int learn_owners(struct store *s, uint64_t until, struct rescue_owners *o
 	int r = 0;
 
 	while (r == 0 && n > 0 && after < until) {
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT;
 		struct store_record *recs;
 		struct event e;
 

@@ -137,8 +137,7 @@ static void watchdog_ended(void *user)
 static bool find_watchdog(struct beat *b, struct identity *ret, ov_time *ret_patience,
 		struct proc *ret_proc)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	char boot[37];
 	value *v;
 	str text;
@@ -185,8 +184,7 @@ static void folder_changed(void *user, uint32_t mask, const char *name)
 
 static void watch_folder(struct beat *b)
 {
-	_cleanup_(fd_closep)
-	int fd = open(b->o.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int fd = open(b->o.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct ov_err err = { 0 };
 
 	if (fd < 0)

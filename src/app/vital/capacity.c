@@ -52,8 +52,7 @@ static const char *store_folder(struct arena *a, const char *url)
 /* The store and the worktrees may be on different file systems, by a link or a mount. */
 static int disk_lacking(const struct config *c, const struct op_daemon *d, char *buf, size_t size)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const char *paths[] = { store_folder(&a, d->store_url), d->dir,
 		path_join(&a, d->dir, "worktrees") };
 

@@ -46,8 +46,7 @@ static bool ends_torn(int fd, off_t size)
 
 static void rotate(struct health_log *h)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct stat st;
 
 	if (stat(h->path, &st) < 0 || st.st_size < HEALTH_BYTES)
@@ -94,10 +93,8 @@ static int append(struct health_log *h, str line, struct ov_err *err)
 
 void health_say(struct health_log *h, enum health_kind kind, const char *fmt, ...)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	_cleanup_(buf_done)
-	struct buf line = BUF_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(buf_done) struct buf line = BUF_INIT;
 	struct health x = { .kind = kind, .at = clock_wall() };
 	struct ov_err err = { 0 };
 	va_list ap;

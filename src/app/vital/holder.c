@@ -96,8 +96,7 @@ static int try_lease(const char *dir, struct store *s, str me, struct arena *a, 
 int holder_take_lease(const char *dir, str me, struct store *s, struct ov_err *err)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	uint64_t until = clock_mono_us() + WAIT_US;
 	struct ov_err tried = { 0 };
 	value *holder;

@@ -175,8 +175,7 @@ void checkout_watch(struct checkout *c, const struct git_result *res)
 	static const char *const names[] = { "index", "index.lock", "HEAD", "MERGE_HEAD",
 		"CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "BISECT_START", "rebase-merge",
 		"rebase-apply", "sequencer" };
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	bool fresh = false;
 
 	if (!res->admin.n)

@@ -159,8 +159,7 @@ static str worktree_of(struct conflict_scan *r, struct arena *a, const struct li
 /* A harvest may have replaced the folder. */
 static void line_follow(struct line *l)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	follow_log(l, path_join(&a, git_agent_dir(&a, worktree_of(l->r, &a, l)), "logs/HEAD"));
 }
@@ -168,8 +167,7 @@ static void line_follow(struct line *l)
 static void line_add(struct conflict_scan *r, const struct assignment *as)
 {
 	struct line *l = mem_zalloc(1, sizeof(*l));
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	l->r = r;
 	owned_set(&l->id, as->id);
@@ -229,8 +227,7 @@ static str pair_key(struct arena *a, const struct line *x, const struct line *y)
 
 static bool is_new(struct conflict_scan *r, const struct line *x, const struct line *y)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	return x->head[0] && y->head[0] && !map_get(&r->seen, pair_key(&a, x, y));
 }
@@ -312,8 +309,7 @@ static void took(void *user, int got _unused_, const struct git_result *res _unu
 /* One of the two is only in its agent's git folder: it is fetched first. */
 static bool takes(struct conflict_scan *r)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	r->taking = !r->a->taken && r->a->worker.n       ? r->a
 			: !r->b->taken && r->b->worker.n ? r->b

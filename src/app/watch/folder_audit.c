@@ -116,8 +116,7 @@ static str what_is_gone(struct arena *a, str path)
 
 static void look_at_worker(struct folder_audit *p, const struct state *s, const struct worker *w)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str path = arena_printf(&a, "%s/worktrees/" STR_FMT, p->o.dir, STR_ARG(w->name));
 	const struct assignment *as = w->assignment_id.n ? state_assignment(s, w->assignment_id)
 							 : NULL;
@@ -192,8 +191,7 @@ static bool is_plain(str name)
 
 static void look_at_stray(struct folder_audit *p, str name)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str path = arena_printf(&a, "%s/worktrees/" STR_FMT, p->o.dir, STR_ARG(name));
 	struct keeping *k;
 
@@ -218,8 +216,7 @@ static void look_at_stray(struct folder_audit *p, str name)
 
 static void look_at_folders(struct folder_audit *p, const struct state *s)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str *names = NULL;
 	size_t n = 0;
 
@@ -234,8 +231,7 @@ static void look_at_folders(struct folder_audit *p, const struct state *s)
 
 static void look_at_pool(struct folder_audit *p, const struct state *s)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct pool_orphan *list;
 	size_t n;
 
@@ -257,8 +253,7 @@ static void look_at_work(struct folder_audit *p, const struct state *s)
 {
 	list_each (it, &s->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
-		_cleanup_(arena_done)
-		struct arena a = ARENA_INIT;
+		_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 		if (as->stage != STAGE_NONE && !state_worker(s, as->worker) &&
 				is_news(p, PATROL_MISSING_WORKER, as->id))
@@ -352,8 +347,7 @@ void folder_audit_look(struct folder_audit *p)
 void folder_audit_note(struct folder_audit *p, enum patrol_fact fact, const struct run *r,
 		str detail)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *facts = value_array(&a);
 
 	if (!r)

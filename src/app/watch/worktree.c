@@ -11,8 +11,7 @@ enum { LINE_MAX_BYTES = 8192 };
 
 bool worktree_is_whole(str path)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const char *gitdir;
 	struct stat at, ours;
 	str line;

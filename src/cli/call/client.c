@@ -286,8 +286,7 @@ static int take_message(struct client *c, str line, int64_t id, const value **re
 
 static str request_line(struct client *c, int64_t id, const char *method, const value *params)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	rpc_write_request(&b, value_int(c->arena, id), str_from(method), params);
 	buf_addc(&b, '\n');
@@ -331,8 +330,7 @@ int client_ask(struct client *c, enum op_id op, const value *params, int64_t tim
 static int ask_store(struct client *c, const struct op *op, const value *params, const value **ret,
 		struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	const char *how = op->kind == OP_CHILD ? "--once" : "--read-only";
 	const char *argv[] = { NULL, how, "--dir", c->dir, NULL };
 	struct capture spec = { .argv = argv, .max = ANSWER_MAX, .timeout_ms = c->timeout_ms };

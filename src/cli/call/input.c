@@ -9,8 +9,7 @@
 
 static int read_stdin(struct cli *c, size_t max, str *ret, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	char piece[16384];
 	ssize_t n;
 

@@ -27,8 +27,7 @@ struct trial {
 static int helper(struct trial *t _unused_, const char *const *argv, const char *cwd,
 		struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	struct capture spec = { .argv = argv,
 		.cwd = cwd,
 		.max = OUTPUT_MAX,
@@ -148,8 +147,7 @@ static int run_trial(struct trial *t, int *ret_status, struct ov_err *err)
 {
 	const char *argv[16] = { t->program, "--agent-test", t->name, "--dir", t->c->client.dir,
 		"--scratch", t->scratch, "--worktree", t->worktree };
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	struct capture spec = { .argv = argv,
 		.max = OUTPUT_MAX,
 		.timeout_ms = OV_HOUR,

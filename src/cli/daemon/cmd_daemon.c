@@ -443,8 +443,7 @@ static bool ends_soon(int pidfd)
 static int try_up(struct cli *c, const char *program, bool *ret_started, bool *ret_again,
 		struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int pidfd = registered_daemon(c);
+	_cleanup_(fd_closep) int pidfd = registered_daemon(c);
 	bool up = client_connect(&c->client, NULL) == 0;
 	int r = up ? already_up(c, err) : start_background(c, program, err);
 

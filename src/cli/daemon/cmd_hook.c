@@ -39,8 +39,7 @@ struct next {
 
 static int box_open(const char *run_dir)
 {
-	_cleanup_(fd_closep)
-	int dir = open(run_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int dir = open(run_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	return dir < 0 ? -1 : file_openat_beneath(dir, HOOK_DIR, O_PATH | O_DIRECTORY);
 }
@@ -85,8 +84,7 @@ static str read_input(struct arena *a, int fd, size_t max)
 
 static bool box_read(const struct box *b, const char *name, str *ret)
 {
-	_cleanup_(fd_closep)
-	int fd = file_openat_beneath(b->fd, name, O_RDONLY | O_NONBLOCK);
+	_cleanup_(fd_closep) int fd = file_openat_beneath(b->fd, name, O_RDONLY | O_NONBLOCK);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > HOOK_FILE_MAX)
@@ -98,8 +96,7 @@ static bool box_read(const struct box *b, const char *name, str *ret)
 /* As one write of one line, so that hooks that run at the same time do not mix. */
 static void append(const struct box *b, str line, off_t max)
 {
-	_cleanup_(fd_closep)
-	int fd = file_openat_beneath(b->fd, IN_DIR(HOOK_EVENTS),
+	_cleanup_(fd_closep) int fd = file_openat_beneath(b->fd, IN_DIR(HOOK_EVENTS),
 			O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK);
 	struct buf out = BUF_INIT;
 	struct stat st;
@@ -134,8 +131,8 @@ static off_t events_size(const struct box *b)
 /* The last line of a full file, by whoever comes first. */
 static void tell_dropped(const struct box *b)
 {
-	_cleanup_(fd_closep)
-	int fd = file_openat_beneath(b->fd, "dropped", O_WRONLY | O_CREAT | O_EXCL);
+	_cleanup_(fd_closep) int fd = file_openat_beneath(b->fd, "dropped",
+			O_WRONLY | O_CREAT | O_EXCL);
 
 	if (fd >= 0)
 		append(b, hook_line_dropped(b->arena, clock_wall()), HOOK_EVENTS_MAX);

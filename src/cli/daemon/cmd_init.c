@@ -40,8 +40,7 @@ static void add_agent(struct buf *b, const struct found_agent *f)
 
 static str quoted(struct arena *a, str s)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	json_write_string(&b, s);
 	return arena_str(a, buf_str(&b));
@@ -90,8 +89,7 @@ static void add_findings(struct arena *a, const struct init *in, struct buf *b)
 
 static int write_config(struct cli *c, struct init *in, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	struct config *config;
 	int r;
 

@@ -213,8 +213,7 @@ static void tell_json(struct cli *c, const struct service *s)
 /* The unit as it is to be, in the arena. */
 static int make_text(struct cli *c, str repo_name, const char *top, str *ret, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	struct config *config = NULL;
 	struct unit u = {
 		.dir = c->client.dir,

@@ -70,8 +70,7 @@ static int read_config(struct watch *w, struct config **ret, struct ov_err *err)
 /* The options become "$@", so that a command of the configuration has them too. */
 static str start_command(struct watch *w)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str configured = w->config->watch.start_command;
 
 	if (w->options_n) {

@@ -22,8 +22,7 @@ enum {
 static int git(struct arena *a, const char *const *argv, const char *cwd, str *ret, int *ret_status,
 		struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	struct capture spec = { .argv = argv,
 		.cwd = cwd,
 		.max = GIT_MAX,
@@ -99,8 +98,7 @@ static str version_in(str text)
 static void probe(struct arena *a, struct found_agent *f)
 {
 	const char *argv[] = { f->path, f->format->probe, NULL };
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	struct capture spec = { .argv = argv,
 		.max = PROBE_MAX,
 		.timeout_ms = PROBE_MS,
@@ -124,8 +122,7 @@ static bool fence_works(struct arena *a)
 {
 	const char *argv[] = { program_in_path(a, "bwrap"), "--unshare-pid", "--ro-bind", "/", "/",
 		"--proc", "/proc", "--", "/bin/sh", "-c", "exit 0", NULL };
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	struct capture spec = { .argv = argv,
 		.max = PROBE_MAX,
 		.timeout_ms = PROBE_MS,

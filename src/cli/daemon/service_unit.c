@@ -17,8 +17,7 @@ enum { NAME_MAX_BYTES = 255 };
 
 int unit_name(struct arena *a, str name, str *ret, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	buf_adds(&b, STR(PREFIX));
 	for (size_t i = 0; i < name.n; i++) {

@@ -53,8 +53,7 @@ static void add_escaped(struct buf *b, str s)
 /* "sh -c 'make test'" as a list of words, or the text itself. */
 static str command_text(struct arena *a, const value *v)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	if (v->kind == V_STR)
 		return v->s;
@@ -133,8 +132,7 @@ static bool lists(const char *cwd, const char *path)
 {
 	const char *argv[] = { "git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached",
 		"--", path, NULL };
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	struct capture spec = { .argv = argv,
 		.cwd = cwd,
 		.max = GIT_MAX,

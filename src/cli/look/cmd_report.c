@@ -20,8 +20,7 @@ static const char *plural(int64_t n, const char *one, const char *many)
 static int write_html(struct cli *c, str path, const value *doc, const struct report_style *style,
 		struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf page = BUF_INIT;
+	_cleanup_(buf_done) struct buf page = BUF_INIT;
 	int r;
 
 	report_html(&page, doc, style);
@@ -39,8 +38,7 @@ static int write_html(struct cli *c, str path, const value *doc, const struct re
 static int show_goal(struct cli *c, struct ov_err *err)
 {
 	value *params = value_object(c->arena);
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct report_style style = { clock_utc_offset(c->out.now) };
 	const value *doc;
 	bool done;
@@ -101,8 +99,7 @@ static void show_hints(struct cli *c, const value *hints)
 {
 	for (size_t i = 0; i < value_count(hints); i++) {
 		const value *h = value_item(hints, i), *now = value_at(h, "now");
-		_cleanup_(buf_done)
-		struct buf text = BUF_INIT;
+		_cleanup_(buf_done) struct buf text = BUF_INIT;
 
 		if (now && now->kind == V_INT)
 			buf_addf(&text, " (now %lld)", (long long)now->i);
@@ -173,8 +170,7 @@ static void sentence(struct cli *c, struct buf *b)
 
 static void say_work(struct cli *c, const value *doc)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	int64_t fixed = value_int_at(doc, "fixed_on_retry"),
 		resolved = value_int_at(doc, "conflicts_resolved");
 
@@ -204,8 +200,7 @@ static void say_ends(struct cli *c, const value *doc)
 		{ "overridden", "declared done by a person" }, { "cancelled", "cancelled" },
 		{ "removed", "left out by a new plan" },
 		{ "reverted", "taken back from the target branch" }, { "reopened", "reopened" } };
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	int64_t on_target = value_int_at(doc, "cancelled_on_target");
 
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
@@ -218,8 +213,7 @@ static void say_ends(struct cli *c, const value *doc)
 
 static void say_troubles(struct cli *c, const value *doc)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	const value *by = value_at(doc, "stalls_recovered_by"),
 		    *levels_of = value_at(doc, "interventions");
 	int64_t crashes = value_int_at(doc, "daemon_crashes"),

@@ -291,8 +291,7 @@ static void draw(struct out *o, str picture)
 {
 	struct winsize size = screen();
 	size_t room = size.ws_row > 1 ? size.ws_row - 1u : 1, used = 0, all = 0, left = 0;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str rest = picture, line;
 
 	while (str_split(&rest, '\n', &line))
@@ -321,11 +320,9 @@ static void draw(struct out *o, str picture)
 static void redraw(struct cli *c, const value *s)
 {
 	struct out *o = &c->out;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct arena *whole = o->arena;
-	_cleanup_(buf_done)
-	struct buf picture = BUF_INIT;
+	_cleanup_(buf_done) struct buf picture = BUF_INIT;
 
 	o->now = clock_wall();
 	if (c->json) {

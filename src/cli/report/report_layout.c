@@ -144,8 +144,7 @@ static void lay_usage(struct laying *l)
 
 static str counts_text(struct laying *l, const value *counts)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	for (size_t i = 0; counts && i < counts->object.n; i++) {
 		int64_t n = value_int_or(counts->object.members[i].value, 0);
@@ -226,8 +225,7 @@ static void lay_next(struct laying *l)
 /* What else there is to say of a task than what became of it. */
 static str task_notes(struct laying *l, const value *x)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	int64_t reverted = value_int_at(x, "reverted"), reopened = value_int_at(x, "reopened");
 	str reason = value_str_at(x, "reason");
 
@@ -468,8 +466,7 @@ static void lay_changes(struct laying *l)
 void report_layout(struct buf *b, const struct report_sink *sink, const value *doc,
 		const struct report_style *style)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct laying l = { &a, b, sink, doc, style, NULL };
 
 	lay_title(&l);

@@ -133,8 +133,7 @@ static void chart_of(struct buf *b, struct arena *a, const value *curve, const c
 static void md_chart(struct buf *b, enum report_chart chart, const value *doc,
 		const struct report_style *style)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const value *curve = value_at(doc, chart == CHART_PROGRESS ? "progress" : "spending");
 	size_t n = value_count(curve);
 	const value *last = n ? value_item(curve, n - 1) : NULL;

@@ -89,8 +89,7 @@ static void open_svg(struct buf *b, const struct axis *x, const char *label)
 /* Times along the bottom: the date only where the span is longer than a day. */
 static void time_axis(struct buf *b, const struct axis *x, const struct report_style *style)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	bool days = x->to - x->from > (ov_time)24 * 3600 * 1000;
 	bool seconds = x->to - x->from < (ov_time)10 * 60 * 1000;
 	int64_t bottom = TOP + x->height;
@@ -130,8 +129,7 @@ static void level_line(struct buf *b, const struct axis *x, int64_t v, const cha
 /* A value holds until the next one: steps, and the area beneath them. */
 static void steps(struct buf *b, const struct axis *x, const value *curve, const char *key)
 {
-	_cleanup_(buf_done)
-	struct buf path = BUF_INIT;
+	_cleanup_(buf_done) struct buf path = BUF_INIT;
 	int64_t last = at_y(x, 0), end = at_x(x, x->to);
 
 	buf_addf(&path, "M%lld %lld", (long long)at_x(x, x->from), (long long)last);
@@ -183,8 +181,7 @@ static int64_t round_up(int64_t n)
 
 static void chart_spending(struct buf *b, const value *doc, const struct report_style *style)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const value *curve = value_at(doc, "spending");
 	size_t n = value_count(curve);
 	const value *last = n ? value_item(curve, n - 1) : NULL;

@@ -7,8 +7,7 @@
 /* Only as much of it as can be shown: a plan may have 10,000 nodes. */
 static str id_list(struct cli *c, const value *ids)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	for (size_t i = 0; i < value_count(ids) && b.n < 200; i++)
 		buf_addf(&b, "%s" STR_FMT, i ? ", " : "",

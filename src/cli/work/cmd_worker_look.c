@@ -38,8 +38,7 @@ static const char **argv_of(struct cli *c, const value *list)
 /* A run that has just ended has no terminal any more; its log is there. */
 static bool peek_terminal(struct cli *c, const value *peek, int64_t lines, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	struct capture spec = { .argv = argv_of(c, peek),
 		.max = PEEK_MAX,
 		.timeout_ms = PEEK_MS,

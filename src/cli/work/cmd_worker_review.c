@@ -12,8 +12,7 @@ enum { DIFF_MAX = 4 * 1024 * 1024, DIFF_MS = 60 * 1000 };
 /* What the branch changes, since it left the target: a summary, then the lines. */
 static int show_diff(struct cli *c, str target, str branch, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	const char *range = arena_printf(c->arena, "refs/heads/" STR_FMT "...refs/heads/" STR_FMT,
 			STR_ARG(target), STR_ARG(branch))
 					    .p;

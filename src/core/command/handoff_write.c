@@ -159,8 +159,7 @@ static enum node_status status_after(const struct node *n, const struct note *no
 static struct node node_after(struct arena *a, const struct note *note)
 {
 	struct node x = *note->node;
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 
 	x.status = status_after(&x, note);
 	if (note->status) {

@@ -364,8 +364,7 @@ static void check_together(struct config_reader *r)
 static int read_all(struct config *c, str toml, const char *const *sets, size_t sets_n,
 		struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf problems = BUF_INIT;
+	_cleanup_(buf_done) struct buf problems = BUF_INIT;
 	struct config_reader r = { .c = c };
 	const struct option *o;
 	value *doc;

@@ -13,8 +13,7 @@ static str key_of(struct config_reader *r, str path, const char *key)
 static void check_mode(struct config_reader *r, str path, const struct config_agent *agent,
 		const struct agent_format *f)
 {
-	_cleanup_(buf_done)
-	struct buf all = BUF_INIT;
+	_cleanup_(buf_done) struct buf all = BUF_INIT;
 
 	if (agent->permission_mode.n == 0)
 		return;

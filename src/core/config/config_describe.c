@@ -185,8 +185,7 @@ static bool is_first_of_section(size_t at)
 
 void config_docs(struct buf *out)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct options agent = config_agent_options(), channel = config_channel_options(),
 		       price = config_price_options();
 	const struct option *o;
@@ -257,8 +256,7 @@ static void add_comment(struct buf *out, str help)
 static void template_option(struct buf *out, const struct option *o, str section,
 		const struct config_found *found, size_t found_n)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const char *key = o->key + section.n + 1;
 
 	add_comment(out, str_from(o->help));
@@ -273,8 +271,7 @@ static void template_option(struct buf *out, const struct option *o, str section
 void config_template_agent(struct buf *out)
 {
 	static const char *const keys[] = { "model", "permission_mode", "concurrency" };
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct options agent = config_agent_options();
 
 	for (size_t i = 0; i < agent.n; i++)

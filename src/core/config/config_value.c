@@ -180,8 +180,7 @@ static void read_delays(struct config_reader *r, str key, const struct option *o
 /* The index in choices, or -1 with the problem noted. */
 static int read_choice(struct config_reader *r, str key, const struct option *o, const value *v)
 {
-	_cleanup_(buf_done)
-	struct buf all = BUF_INIT;
+	_cleanup_(buf_done) struct buf all = BUF_INIT;
 
 	if (!config_want(r, key, v, V_STR))
 		return -1;

@@ -188,8 +188,7 @@ static bool expand(struct arena *a, const struct event *e, str t, struct buf *ou
 
 str explain_event(struct arena *a, const struct event *e)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	str t = str_from(templates[e->kind]);
 
 	while (t.n) {

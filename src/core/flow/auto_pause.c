@@ -120,8 +120,7 @@ static const struct node *given_up(const struct state *s, const struct escalatio
 
 void tick_auto_pause(struct decide_ctx *cx, const struct decision *d)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	int64_t entry;
 
 	buf_addf(&b,

@@ -71,8 +71,7 @@ static struct ev_node_reported *emit_reported(struct decide_ctx *cx, const struc
 static str report_problem(struct decide_ctx *cx, const struct assignment *as, const value *params,
 		struct update_result *ret)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	value *whole = value_object(cx->arena);
 	struct update_block block = { 0 };
 
@@ -97,8 +96,7 @@ static str report_problem(struct decide_ctx *cx, const struct assignment *as, co
 static void report_blocked(struct decide_ctx *cx, const struct assignment *as,
 		const struct update *u)
 {
-	_cleanup_(buf_done)
-	struct buf why = BUF_INIT;
+	_cleanup_(buf_done) struct buf why = BUF_INIT;
 	const struct policy *p = cx->policy;
 	str text;
 
@@ -126,8 +124,7 @@ static void report_blocked(struct decide_ctx *cx, const struct assignment *as,
 /* Does it say anything that was not known? The same words again are no progress. */
 static bool says_more(const struct node *n, const value *merged)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 
 	json_write_canonical(&text, merged);
 	return !str_eq(n->report, buf_str(&text));

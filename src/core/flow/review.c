@@ -160,8 +160,7 @@ static void add_check_advice(struct buf *b, const struct decide_ctx *cx,
 static str review_text(struct decide_ctx *cx, const struct assignment *as, const char *title,
 		enum check_said said, str output)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	buf_addf(&b, "%s the work of " STR_FMT " on \"" STR_FMT "\": it waits for your review.",
 			title, STR_ARG(as->agent), STR_ARG(as->node->name));

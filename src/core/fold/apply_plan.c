@@ -202,8 +202,7 @@ static bool names_removed(const struct state *s, const struct goal *g, const str
 
 APPLY(plan_applied)
 {
-	_cleanup_(plan_fold_done)
-	struct plan_fold f = { 0 };
+	_cleanup_(plan_fold_done) struct plan_fold f = { 0 };
 	struct goal *g = state_goal(s, e->goal);
 
 	if (!g)

@@ -112,8 +112,7 @@ APPLY(escalation_reminded)
 /* What people said and no agent has taken yet, without one entry, and with another. */
 static void keep_said(struct node *n, str without, str run, const struct ev_dispatch_intended *with)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *old = NULL, *list = value_array(&a), *entry;
 
 	if (n->said.n)

@@ -159,8 +159,7 @@ static struct plan_rules rules_for(struct decide_ctx *cx, const char *source)
 /* The log keeps every version whole: it must fit into one event, also with all that is finished. */
 static int check_size(const struct adoption *ad, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 
 	json_write(&text, ad->plan);
 	if (text.n <= LIMIT_PLAN_STORED)

@@ -116,8 +116,7 @@ static bool is_answered(const struct decide_ctx *cx, const struct goal *g, str f
 
 static str evidence_text(struct arena *a, const value *evidence)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	json_write_canonical(&b, evidence);
 	return arena_str(a, buf_str(&b));

@@ -36,8 +36,7 @@ const value *said_list(struct arena *a, const struct node *n)
 
 bool said_waits(const struct node *n, str dispatch)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const value *list = said_list(&a, n);
 
 	for (size_t i = 0; i < value_count(list); i++)

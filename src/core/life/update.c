@@ -285,8 +285,7 @@ static str squeeze(struct arena *a, str s)
 
 static bool is_own(str block, const str *sent, size_t sent_n)
 {
-	_cleanup_(arena_done)
-	struct arena scratch = ARENA_INIT;
+	_cleanup_(arena_done) struct arena scratch = ARENA_INIT;
 	str needle = squeeze(&scratch, block);
 
 	for (size_t i = 0; i < sent_n; i++)
@@ -356,8 +355,7 @@ void update_parse(struct arena *a, const struct update_block *b, const str *sent
 
 str update_problems_text(struct arena *a, const struct update_result *r)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 
 	for (size_t i = 0; i < r->problems_n; i++)
 		buf_addf(&text, "%s" STR_FMT ": " STR_FMT, i ? "\n" : "",

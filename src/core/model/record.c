@@ -23,8 +23,7 @@ void record_set_str(str *field, str s)
 
 void record_set_json(str *field, const value *v)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 
 	if (v)
 		json_write_canonical(&out, v);
@@ -223,8 +222,7 @@ static bool strs_from_value(struct strs *s, const value *v)
 
 static bool json_from_value(str *field, const value *v)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 
 	json_write_canonical(&text, v);
 	record_set_str(field, v->kind == V_NULL ? (str){ 0 } : buf_str(&text));

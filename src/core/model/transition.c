@@ -199,8 +199,7 @@ bool status_may(const struct status_table *t, int from, int to, bool override_gi
 int status_check(const struct status_table *t, str what, int from, int to, bool override_given,
 		struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf names = BUF_INIT;
+	_cleanup_(buf_done) struct buf names = BUF_INIT;
 	uint32_t bits = legal(t, from, override_given);
 
 	if (status_may(t, from, to, override_given))

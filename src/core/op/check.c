@@ -70,8 +70,7 @@ static int check_param(const struct op_param *p, const value *v, struct ov_err *
 
 static int unknown_param(const struct op *op, str key, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf name = BUF_INIT;
+	_cleanup_(buf_done) struct buf name = BUF_INIT;
 	const char *names[64], *near;
 	size_t n = 0;
 

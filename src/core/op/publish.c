@@ -102,8 +102,7 @@ static void params_docs(struct buf *out, const struct op *op)
 
 void op_docs(struct buf *out)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	buf_adds(out,
 			STR("# Operations\n\nGenerated from the rows in `src/core/op/`; do not "

@@ -345,8 +345,7 @@ static str message(struct arena *a, const struct detect_context *cx, const struc
 
 static str warning(struct arena *a, const struct found *f, const struct detection_words *w)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 
 	buf_addf(&text, "OVERSEER WARNING: " STR_FMT "\n\nRecommended actions:\n",
 			STR_ARG(w->message));
@@ -422,8 +421,7 @@ static str override(struct arena *a, const struct detect_context *cx, const stru
 
 static str abort_reason(struct arena *a, const struct found *f, str otherwise)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 
 	if (f->type != DETECT_REGRESSION)
 		return otherwise;

@@ -43,8 +43,7 @@ bool path_in_scope(const struct strs *scope, str file)
 /* What our check failed by: names of tests stand first, since outputs differ in everything else. */
 static str check_error(struct arena *a, const struct run *r)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str told = error_pick(a, r->verification_detail);
 
 	for (size_t i = 0; i < r->failing_tests.n && b.n < ERROR_MAX; i++)

@@ -36,8 +36,7 @@ static bool was_found(const struct node *n, str call, const struct found *f)
 {
 	const struct goal *g = n->goal;
 	struct detect_context cx = repetition_context(n, call);
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str fingerprint = detection_fingerprint(&a, &cx, f);
 
 	for (size_t i = g->detections.n; i-- > 0;)

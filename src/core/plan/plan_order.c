@@ -112,8 +112,7 @@ static str sequential_link(const struct search *s, size_t from)
 /* The chain of nodes from the first visit of `moment` to now, without repeating neighbours. */
 static void report_cycle(struct search *s, int moment)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	int last = -1, first = moment / 2;
 	size_t i = 0;
 	str why;

@@ -94,8 +94,7 @@ static int unknown(str path, str key, const char *const *known, size_t n, struct
 static int one_of(str path, const value *v, const char *const *names, size_t n, int64_t *ret,
 		struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf all = BUF_INIT;
+	_cleanup_(buf_done) struct buf all = BUF_INIT;
 
 	if (v->kind != V_STR)
 		return ov_fail(err, OV_EINVALID, STR_FMT ": expected string, found %s",
@@ -132,8 +131,7 @@ static int read_number(const struct threshold *row, const value *v, int64_t *ret
 static int read_row(struct oversight *o, const struct threshold *row, const value *v,
 		struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	int64_t n = 0;
 	int r = 0;
 
@@ -272,8 +270,7 @@ int oversight_assign(struct arena *a, value *doc, str assignment, struct ov_err 
 
 int oversight_set(struct oversight *o, str assignment, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *doc = value_object(&a);
 	int r = oversight_assign(&a, doc, assignment, err);
 
@@ -348,8 +345,7 @@ int oversight_join(struct arena *a, str json, const value *patch, value **ret, s
 /* What was checked when it was taken in; should it no longer be known, the rest stays. */
 static void merge_text(struct oversight *o, str json)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *doc;
 
 	if (json.n && json_parse(&a, json, NULL, &doc, NULL) == 0 && doc->kind == V_OBJECT)
@@ -409,8 +405,7 @@ static void doc_row(struct buf *out, struct arena *a, const struct threshold *ro
 
 void oversight_docs(struct buf *out)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	buf_adds(out,
 			STR("# Thresholds of oversight\n\nMade from the table of thresholds; do "

@@ -144,8 +144,7 @@ static void say_work(struct buf *b, const struct handoff_leaf *l)
 /* What was seen, by us: whatever the agent says of it. */
 static str seen(struct arena *a, const struct handoff_leaf *l)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	const struct node *n = l->node;
 	const char *status = status_name(&node_statuses, (int)n->status);
 
@@ -350,8 +349,7 @@ static str first_line(str s, size_t max)
 
 static str parts_text(struct arena *a, const struct handoff_part *parts, size_t n, const char *key)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	size_t share = HANDOFF_TEXT / (n + 1);
 
 	for (size_t i = 0; i < n && b.n < HANDOFF_TEXT; i++)
@@ -409,8 +407,7 @@ static void quote(struct buf *b, const char *title, str text, size_t max)
 
 static void quote_list(struct buf *b, const char *title, const struct strs *list, size_t max)
 {
-	_cleanup_(buf_done)
-	struct buf all = BUF_INIT;
+	_cleanup_(buf_done) struct buf all = BUF_INIT;
 
 	for (size_t i = 0; i < list->n && all.n < max; i++)
 		buf_addf(&all, "%s" STR_FMT, i ? "\n" : "", STR_ARG(list->p[i]));
@@ -419,8 +416,7 @@ static void quote_list(struct buf *b, const char *title, const struct strs *list
 
 static void quote_decisions(struct buf *b, struct arena *a, str json, size_t max)
 {
-	_cleanup_(buf_done)
-	struct buf all = BUF_INIT;
+	_cleanup_(buf_done) struct buf all = BUF_INIT;
 	const value *list = parsed(a, json);
 
 	for (size_t i = 0; i < value_count(list); i++) {
@@ -435,8 +431,7 @@ static void quote_decisions(struct buf *b, struct arena *a, str json, size_t max
 
 str handoff_text(struct arena *a, const struct crystallization *c, str handover)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	if (!c)
 		return STR("");

@@ -59,8 +59,7 @@ static void var_int(struct arena *a, struct vars *v, const char *name, int64_t i
 
 static str joined(struct arena *a, const value *list)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	for (size_t i = 0; i < value_count(list); i++)
 		buf_addf(&b, "%s" STR_FMT, i ? ", " : "",
@@ -135,8 +134,7 @@ int planner_init(struct planner *p, struct arena *a, const struct planner_task *
 
 static str list_of(struct arena *a, const value *problems)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	size_t n = value_count(problems), shown = 0;
 
 	for (; shown < n && shown < PLANNER_MAX_PROBLEMS && b.n < PLANNER_PROBLEM_BYTES; shown++)

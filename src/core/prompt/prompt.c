@@ -123,8 +123,7 @@ static str fit(struct arena *a, const struct buf *b)
 
 str prompt_build(struct arena *a, const struct assignment *as)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	const struct node *n = as->node;
 	const struct goal *g = n->goal;
 
@@ -154,8 +153,7 @@ str prompt_build(struct arena *a, const struct assignment *as)
 
 str prompt_resume(struct arena *a, const struct assignment *as)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	const struct node *n = as->node;
 
 	guidance(&b, n);

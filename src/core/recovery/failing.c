@@ -53,8 +53,7 @@ static void absorb(struct decide_ctx *cx, const struct escalation *x, int64_t in
 /* Its lane waits until a person answers: whatever it is given would end the same way. */
 void tick_agent_failing(struct decide_ctx *cx, const struct decision *d)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	ov_time since = failing_since(cx->state, d->agent);
 	struct ev_agent_limited *e = emit_agent_limited(cx, (struct subject){ 0 });
 	int64_t entry;

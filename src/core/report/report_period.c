@@ -337,8 +337,7 @@ static bool had_no_parts(const struct goal *g, const struct node *n)
 
 static int64_t count_removed(const struct report_period *r, const struct goal *g)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	int64_t count = 0;
 
 	for (size_t i = g->nodes.n; i-- > 0 && g->nodes.p[i]->removed_in;) {

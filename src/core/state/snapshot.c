@@ -239,8 +239,7 @@ static value *habits_doc(struct arena *a, const struct state *s)
 
 void snapshot_write(struct buf *out, const struct state *s)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *doc = record_to_value(&a, &head_record, s), *goals = value_array(&a),
 	      *dispatches = value_array(&a);
 
@@ -404,8 +403,7 @@ static int read_sections(struct state *s, const value *doc, struct ov_err *err)
 
 int snapshot_read(str bytes, uint64_t hash_seed, struct state **ret, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct json_limits limits = { .max_bytes = SIZE_MAX, .max_depth = 0 };
 	struct state *s;
 	value *doc;

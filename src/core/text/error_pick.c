@@ -85,8 +85,7 @@ static int score_of(str line)
 /* Without a terminal's colours; cut. */
 static str plain(struct arena *a, str line)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 
 	for (size_t i = 0; i < line.n && out.n < LINE_MAX_BYTES; i++) {
 		if (line.p[i] != '\x1b') {
@@ -123,8 +122,7 @@ static void pick_last(struct picked *p, str line)
 
 static str join(struct arena *a, const struct picked *p)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 
 	for (size_t i = 0; i < p->n && out.n + 1 + p->lines[i].n <= ERROR_MAX; i++)
 		buf_addf(&out, "%s" STR_FMT, out.n ? "\n" : "", STR_ARG(p->lines[i]));

@@ -117,8 +117,7 @@ static bool redact_pass(str s, bool phones, struct buf *out)
  */
 static str redact_with(struct arena *a, str s, bool phones)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	str done = s;
 
 	while (redact_pass(done, phones, &out)) {

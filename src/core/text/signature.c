@@ -188,8 +188,7 @@ static bool is_space(char c)
 
 str error_signature(struct arena *a, str error)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	str s = str_trim(str_sub(error, 0, READ_MAX));
 
 	while (s.n && out.n < SIGNATURE_MAX) {

@@ -46,8 +46,7 @@ static int unknown(struct arena *a, const struct template *t, const struct templ
 int template_fill(struct arena *a, const struct template *t, const struct template_var *vars,
 		size_t n, str *ret, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	str rest = t->text;
 
 	while (rest.n) {

@@ -26,8 +26,7 @@ str conflict_words(struct arena *a, const struct state *s, const struct conflict
 		const struct assignment *as, str target)
 {
 	const struct assignment *other = other_of(s, c, as);
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	if (other && other->node)
 		buf_addf(&b,
@@ -55,8 +54,7 @@ str conflict_words(struct arena *a, const struct state *s, const struct conflict
 
 str conflict_notes(struct arena *a, const struct state *s, const struct assignment *as, str target)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	for (size_t i = 0; i < s->conflicts.n; i++)
 		if (is_about(s->conflicts.p[i], as))
@@ -70,8 +68,7 @@ str conflict_line(struct arena *a, const struct state *s, const struct conflict 
 		const struct assignment *as)
 {
 	const struct assignment *other = other_of(s, c, as);
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	if (!is_about(c, as))
 		return STR("");

@@ -184,8 +184,7 @@ bool identity_eq(const struct identity *a, const struct identity *b)
 
 void heartbeat_write(const struct heartbeat *h, struct buf *out)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	size_t start = out->n;
 	value *v = value_object(&a);
 
@@ -204,8 +203,7 @@ void heartbeat_write(const struct heartbeat *h, struct buf *out)
 
 bool heartbeat_read(str text, struct heartbeat *ret)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct heartbeat h = { 0 };
 	value *v;
 
@@ -231,8 +229,7 @@ static void write_line(struct buf *out, const value *v)
 
 void health_write(const struct health *h, struct buf *out)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "time", value_time(&a, h->at));
@@ -244,8 +241,7 @@ void health_write(const struct health *h, struct buf *out)
 
 bool health_read(str line, struct health *ret)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = parse_object(&a, line);
 	struct health h = { 0 };
 	int kind;
@@ -262,8 +258,7 @@ bool health_read(str line, struct health *ret)
 
 void act_write(const struct act *x, struct buf *out)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "n", value_int(&a, x->n));
@@ -278,8 +273,7 @@ void act_write(const struct act *x, struct buf *out)
 
 bool act_read(str line, struct act *ret)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *v = parse_object(&a, line);
 	struct act x = { 0 };
 	uint64_t n;

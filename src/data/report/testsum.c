@@ -115,8 +115,7 @@ static bool next_line(str *rest, str *ret)
 
 static void read_lines(struct testsum_reading *readings, str output)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str line;
 
 	while (next_line(&output, &line)) {
@@ -134,12 +133,10 @@ static void read_lines(struct testsum_reading *readings, str output)
 
 bool testsum_parse(struct arena *a, str output, struct testsum *ret)
 {
-	_cleanup_(arena_done)
-	struct arena scratch = ARENA_INIT;
+	_cleanup_(arena_done) struct arena scratch = ARENA_INIT;
 	struct testsum_reading *readings = arena_array(&scratch, struct testsum_reading,
 			ARRAY_LEN(readers));
-	_cleanup_(arena_done)
-	struct arena lines = ARENA_INIT;
+	_cleanup_(arena_done) struct arena lines = ARENA_INIT;
 	const struct testsum_reading *best = NULL;
 
 	for (size_t i = 0; i < ARRAY_LEN(readers); i++) {

@@ -91,8 +91,7 @@ static void add_path(struct buf *out, const struct json_reader *r)
 /* Fails at `at` with "path: what at byte N"; a long path keeps its end, which says most. */
 static int fail(struct json_reader *r, const char *at, int code, const char *what)
 {
-	_cleanup_(buf_done)
-	struct buf path = BUF_INIT;
+	_cleanup_(buf_done) struct buf path = BUF_INIT;
 	size_t skip = 0;
 
 	if (!r->err)

@@ -82,8 +82,7 @@ static const char *scan(struct number *n)
  */
 static double convert_slowly(const struct number *n)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 
 	for (const char *p = n->start; p < n->end && *p != 'e' && *p != 'E'; p++)
 		if (*p != '.')

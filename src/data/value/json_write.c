@@ -348,8 +348,7 @@ void json_write_canonical(struct buf *out, const value *v)
 
 str json_text(struct arena *a, const value *v)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	json_write(&b, v);
 	return arena_str(a, buf_str(&b));

@@ -415,8 +415,7 @@ int value_only_keys(const value *object, str path, const char *const *known, siz
 		struct ov_err *err)
 {
 	for (size_t i = 0; object && object->kind == V_OBJECT && i < object->object.n; i++) {
-		_cleanup_(arena_done)
-		struct arena scratch = ARENA_INIT;
+		_cleanup_(arena_done) struct arena scratch = ARENA_INIT;
 		str key = object->object.members[i].key, shown;
 		const char *nearest;
 

@@ -105,8 +105,7 @@ static size_t tail_begins(str message)
 
 str git_message_squash(struct arena *a, str message, str fallback, const char *trailer, str key)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str rest = utf8_clean(a, message), line, text;
 	size_t blank = 0;
 	const char *tail = rest.p + tail_begins(rest);

@@ -37,8 +37,7 @@ static int now_judge(struct git_call *c, const struct git_out *o, struct ov_err 
 /* The end of a log of HEAD, which is where the newest lines are; false: there is none. */
 static bool log_tail(struct git_call *c, const char *path, str *ret)
 {
-	_cleanup_(fd_closep)
-	int fd = file_open(path, O_RDONLY | O_NOFOLLOW, 0);
+	_cleanup_(fd_closep) int fd = file_open(path, O_RDONLY | O_NOFOLLOW, 0);
 	struct stat st;
 	char *text;
 	off_t from;

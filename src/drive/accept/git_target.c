@@ -166,8 +166,7 @@ static int merge_build(struct git_call *c, struct ov_err *err _unused_)
 
 int git_merge_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf files = BUF_INIT;
+	_cleanup_(buf_done) struct buf files = BUF_INIT;
 	str rest = o->out, name;
 
 	if (o->code > 1 || !str_split(&rest, '\0', &name) || !git_oid_valid(name))

@@ -80,8 +80,7 @@ static int unstaged_build(struct git_call *c, struct ov_err *err _unused_)
 
 static int copy_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 
 	if (!c->ok)
 		return GIT_LEAVE;

@@ -89,8 +89,7 @@ int git_exclude(struct git *g, str line, struct ov_err *err)
 {
 	const char *dir = path_join(&g->arena, g->common, "info"),
 		   *file = path_join(&g->arena, dir, "exclude");
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str text = { 0 }, rest, one;
 	int r;
 

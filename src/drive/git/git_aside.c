@@ -38,8 +38,7 @@ int git_aside_make(struct git_call *c, const char **ret, struct ov_err *err)
 
 int git_aside_put(struct git_call *c, const char *to, str name, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int parent = -1;
+	_cleanup_(fd_closep) int parent = -1;
 	struct arena *a = &c->arena;
 	const char *base, *slash;
 	char *into, *end;

@@ -77,8 +77,7 @@ static void add_identity(struct git_call *c)
 /* A list divided by colons, in which a quoted entry may hold anything. */
 str git_quoted(struct git_call *c, const char *path)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	buf_addc(&b, '"');
 	for (; *path; path++) {

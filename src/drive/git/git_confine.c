@@ -40,8 +40,7 @@ enum { TRY_TIMEOUT_MS = 10 * 1000 };
 int git_confine_works(const char *program, struct ov_err *err)
 {
 	const char *const argv[] = { program, RUN_CONFINE, "--", "true", NULL };
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct git_child ch;
 	struct git_out o;
 	int r = git_child_start(argv, (const char *const *)environ, "/", &ch, err);
@@ -115,8 +114,7 @@ static int ask_for_sandbox(struct git_call *c, const char *const **ret, struct o
 /* The words that make it, for the program that keeps git; empty: there is none. */
 static const char *sandbox_file(struct git_call *c)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	const char *const *words;
 	struct ov_err err = { 0 };
 	bool new;
@@ -255,8 +253,7 @@ static void add_script(struct git_call *c, struct buf *b)
 
 int git_confine_script(struct git_call *c, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	const char *path = path_join(&c->arena, c->own, SCRIPT);
 	bool new;
 	int r;
@@ -277,8 +274,7 @@ int git_confine_script(struct git_call *c, struct ov_err *err)
  */
 str git_confine_program(struct git_call *c, str name, str command)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	char end[40];
 
 	if (!command.n)

@@ -89,8 +89,7 @@ static str room_place_of(struct git_call *c, const struct stat *st)
 static int open_tree(struct git_call *c, str place)
 {
 	const int how = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	_cleanup_(fd_closep)
-	int fd = open(c->path, O_PATH | how);
+	_cleanup_(fd_closep) int fd = open(c->path, O_PATH | how);
 	struct stat st;
 
 	if (fd >= 0 && place.n && fstat(fd, &st) == 0 && str_eq(place, room_place_of(c, &st)) &&
@@ -137,8 +136,7 @@ int git_room_note_tree(struct git_call *c, struct ov_err *err)
 
 bool git_admin_has(struct git_call *c, const char *name)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 
 	return c->admin && file_open_beneath(c->admin, name, O_PATH, &fd, NULL) == 0;
 }
@@ -446,8 +444,7 @@ str git_own_text(struct git_call *c, const char *note)
 
 int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	const char *tmp = arena_printf(a, "%s.tmp", path).p;
 
 	fd = file_open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);

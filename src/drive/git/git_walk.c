@@ -96,8 +96,7 @@ static int open_below(struct git_walk *w, int dir, const char *name)
 static void open_repository(struct git_walk *w, int dir)
 {
 	static const char *const names[] = { "HEAD", "objects", "refs" };
-	_cleanup_(fd_closep)
-	int git = open_below(w, dir, ".git");
+	_cleanup_(fd_closep) int git = open_below(w, dir, ".git");
 
 	for (size_t i = 0; git >= 0 && i < ARRAY_LEN(names); i++) {
 		int fd = open_below(w, git, names[i]);
@@ -108,8 +107,7 @@ static void open_repository(struct git_walk *w, int dir)
 
 static int open_folder(struct git_walk *w, const char *path)
 {
-	_cleanup_(fd_closep)
-	int fd = open_part(w->c, path, O_PATH);
+	_cleanup_(fd_closep) int fd = open_part(w->c, path, O_PATH);
 	int r;
 
 	if (fd >= 0)
@@ -264,8 +262,7 @@ bool git_open_closed(struct git_call *c)
 /* Nothing can be opened by such a name: its lower part is moved, so that git gets through the rest. */
 static bool deep_aside(struct git_call *c, str name)
 {
-	_cleanup_(fd_closep)
-	int dir = -1;
+	_cleanup_(fd_closep) int dir = -1;
 	size_t from = DEEP_KEPT, end;
 	const char *folder, *part;
 

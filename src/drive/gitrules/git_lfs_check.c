@@ -39,8 +39,7 @@ static bool next_change(str *rest, str *oid, str *name)
 
 static int diff_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str rest = o->out, oid, name;
 
 	if (o->code != 0)
@@ -65,8 +64,7 @@ static int sizes_build(struct git_call *c, struct ov_err *err _unused_)
 
 static int sizes_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str rest = o->out, line, oid, type;
 	int64_t size;
 
@@ -129,8 +127,7 @@ static enum content content_of(struct git_call *c, str text)
 /* "OID SIZE\nTEXT\n" each. What is left of c->pointers are those without content: "OID ?", or "OID !". */
 static int read_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str rest = o->out, line, oid;
 	int64_t size;
 

@@ -99,8 +99,7 @@ static int put_excludes(struct git_call *c, struct ov_err *err)
 {
 	static const char *const ours[] = { "/.overseer/", "/.serena/" };
 	const char *name = "info/exclude";
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str now = STR(""), text, rest, line;
 
 	if (file_read(&c->arena, path_join(&c->arena, c->g->common, name), GIT_FILE_MAX, &now,
@@ -165,8 +164,7 @@ static int config_build(struct git_call *c, struct ov_err *err)
 
 static int config_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT, filters = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT, filters = BUF_INIT;
 	str rest = o->out, entry, name, scope;
 	const char *sparse = path_join(&c->arena, c->g->git_dir, "info/sparse-checkout");
 	str patterns, excludes, storage = { 0 };

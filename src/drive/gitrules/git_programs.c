@@ -134,8 +134,7 @@ static int programs_judge(struct git_call *c, const struct git_out *o, struct ov
 	static const char *const names[] = { "filter", "merge" };
 	const bool wanted[] = { c->filters, c->drivers };
 	struct git_attributes *files;
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	size_t n;
 	int r;
 
@@ -211,8 +210,8 @@ static int rules_build(struct git_call *c, struct ov_err *err _unused_)
 /* As git reads it: not through a link. */
 static str read_in_tree(struct git_call *c, str name)
 {
-	_cleanup_(fd_closep)
-	int fd = file_openat_beneath(c->tree_fd, arena_cstr(&c->arena, name), O_RDONLY);
+	_cleanup_(fd_closep) int fd = file_openat_beneath(c->tree_fd, arena_cstr(&c->arena, name),
+			O_RDONLY);
 	struct stat st;
 	str text;
 
@@ -252,8 +251,7 @@ static int rules_judge(struct git_call *c, const struct git_out *o, struct ov_er
 	struct git_attributes *files = arena_array(&c->arena, struct git_attributes,
 			GIT_ATTRIBUTES_FILES + 2);
 	str rest = o->out, name, base = git_own_text(c, BASE);
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	size_t n = 1;
 	int r;
 

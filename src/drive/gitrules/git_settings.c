@@ -31,8 +31,7 @@ static str value_of(str list, str variable)
 
 int git_settings_record(struct git_call *c, str list, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
 		str name = str_from(settings[i].variable), value = value_of(list, name);

@@ -71,8 +71,7 @@ static int no_text(struct ov_err *err)
 static int read_anthropic(struct arena *a, const struct llm_options *o, const value *v,
 		str *ret_text, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	const value *content = value_at(v, "content");
 
 	for (size_t i = 0; i < value_count(content); i++)
@@ -126,8 +125,7 @@ int llm_read(struct arena *a, const struct llm_options *o, str body, str *ret_te
 /* Servers repeat what they were sent, the key too. */
 static str without_key(struct arena *a, str s, const char *key)
 {
-	_cleanup_(buf_done)
-	struct buf out = BUF_INIT;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	str k = str_from(key);
 	size_t at;
 

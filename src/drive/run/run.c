@@ -106,8 +106,7 @@ static void on_errors(void *user, str bytes, uint64_t at)
 static int follow_file(struct run_handle *r, const char *path, uint64_t offset, follow_fn *fn,
 		struct follow **ret, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = file_open(path, O_WRONLY | O_CREAT, 0600);
+	_cleanup_(fd_closep) int fd = file_open(path, O_WRONLY | O_CREAT, 0600);
 
 	if (fd < 0)
 		return ov_fail_errno(err, errno, "%s", path);

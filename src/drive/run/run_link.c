@@ -133,8 +133,7 @@ static void on_data(void *user, str bytes)
 	buf_adds(&k->reply, bytes);
 	for (size_t end; (end = str_find_byte(buf_str(&k->reply), '\n')) < k->reply.n &&
 			k->asked.n;) {
-		_cleanup_(buf_done)
-		struct buf line = BUF_INIT;
+		_cleanup_(buf_done) struct buf line = BUF_INIT;
 
 		/* Copied: whoever is told may ask again, and find the line broken. */
 		buf_add(&line, k->reply.p, MIN(end, (size_t)REPLY_MAX));
@@ -173,10 +172,9 @@ static int dial(struct run_link *k, struct ov_err *err)
 		.eof = on_eof,
 		.failed = on_failed };
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	_cleanup_(fd_closep)
-	int dir = open(k->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_(fd_closep)
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	_cleanup_(fd_closep) int dir = open(k->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			0);
 
 	if (dir < 0 || fd < 0)
 		return ov_fail_errno(err, errno, "%s", k->dir);

@@ -57,8 +57,7 @@ const char *const *run_argv(struct arena *a, const struct run_spec *spec)
 
 bool run_is_sandboxed(const struct run_handle *r)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	int shim = run_shim(r);
 	str text, part;
 

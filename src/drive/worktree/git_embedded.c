@@ -26,8 +26,7 @@ enum { FILES_MAX = 50000, SEEN_MAX = 2 * FILES_MAX, DEPTH_MAX = 64 };
 
 static bool is_inhabited(struct git_call *c, const char *name)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	bool any = false;
 	DIR *dir;
 
@@ -119,8 +118,7 @@ static void walk_entry(struct walk *w, int dir, const char *path, const char *na
 
 static void walk_folder(struct walk *w, const char *path, int depth)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	DIR *dir;
 
 	if (depth > DEPTH_MAX ||
@@ -201,8 +199,7 @@ static bool is_link(const char *entry)
 /* Without filters of any kind: of the conversions that attributes name none is right for these. */
 static int hash_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	for (size_t i = 0; i < c->inner.n; i++)
 		if (!is_link(c->inner.p[i]))
@@ -228,8 +225,7 @@ static int embedded_give_up(struct git_call *c, const struct git_out *o)
 
 static int hash_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str rest = o->out, oid;
 
 	if (o->code != 0 && git_loosen(c, o))
@@ -258,8 +254,7 @@ static int files_build(struct git_call *c, struct ov_err *err _unused_)
 
 static int links_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	for (size_t i = 0; i < c->inner.n; i++)
 		if (is_link(c->inner.p[i])) {

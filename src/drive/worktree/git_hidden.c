@@ -32,8 +32,7 @@ static int list_build(struct git_call *c, struct ov_err *err _unused_)
 /* "!! NAME", a folder with a slash at its end: not what is in it. */
 static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf names = BUF_INIT;
+	_cleanup_(buf_done) struct buf names = BUF_INIT;
 	str rest = o->out, e;
 
 	if (o->code != 0)
@@ -96,8 +95,7 @@ static int rules_judge(struct git_call *c, const struct git_out *o, struct ov_er
 static int base_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	str base = git_own_line(c, GIT_BASE), rest, source;
-	_cleanup_(buf_done)
-	struct buf sources = BUF_INIT, input = BUF_INIT;
+	_cleanup_(buf_done) struct buf sources = BUF_INIT, input = BUF_INIT;
 
 	if (!git_oid_valid(base))
 		base = c->head;
@@ -175,8 +173,7 @@ static void add_entry(struct hidden_found *f, str name)
 
 static int base_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf sources = BUF_INIT, names = BUF_INIT, entries = BUF_INIT;
+	_cleanup_(buf_done) struct buf sources = BUF_INIT, names = BUF_INIT, entries = BUF_INIT;
 	struct hidden_found f = { .c = c, .names = &names };
 	str rest, answers = o->out, source, name;
 	struct map known;

@@ -37,10 +37,8 @@ static int ahead_build(struct git_call *c, struct ov_err *err _unused_)
 /* "A\0NAME\0" each. */
 static int ahead_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf names = BUF_INIT;
-	_cleanup_(buf_done)
-	struct buf folders = BUF_INIT;
+	_cleanup_(buf_done) struct buf names = BUF_INIT;
+	_cleanup_(buf_done) struct buf folders = BUF_INIT;
 	str rest = o->out, status, name;
 
 	if (o->code != 0)
@@ -107,8 +105,7 @@ static bool is_below(const struct map *folders, str name)
 
 static int way_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf names = BUF_INIT;
+	_cleanup_(buf_done) struct buf names = BUF_INIT;
 	struct map folders;
 	str rest = c->folders, name;
 	int r;
@@ -153,8 +150,7 @@ static int list_build(struct git_call *c, struct ov_err *err _unused_)
 /* What git lists with a slash at its end is another repository, and stays. */
 static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf names = BUF_INIT;
+	_cleanup_(buf_done) struct buf names = BUF_INIT;
 	str rest = o->out, name;
 	int64_t bytes = 0;
 
@@ -302,8 +298,7 @@ static int some_build(struct git_call *c, struct ov_err *err _unused_)
 
 static int some_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf names = BUF_INIT;
+	_cleanup_(buf_done) struct buf names = BUF_INIT;
 	VEC(struct ignored) files = { 0 };
 	str rest = o->out, name;
 	int64_t bytes = 0;

@@ -60,8 +60,7 @@ static void sweep(struct git_call *c, const char *dir)
 static int gather_one(struct gathering *g, int dir, const char *name, struct ov_err *err)
 {
 	struct git_call *c = g->c;
-	_cleanup_(fd_closep)
-	int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_(fd_closep) int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	const char *to = path_join(&c->arena, c->own,
 			arena_printf(&c->arena, INCOMING "/%s", name).p);
 	struct stat st, there;
@@ -178,8 +177,7 @@ static int copy_judge(struct git_call *c, const struct git_out *o, struct ov_err
 
 static int hash_build(struct git_call *c, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str *names;
 	size_t n;
 	int r = dir_list(&c->arena, outgoing(c), SIZE_MAX, &names, &n, err);

@@ -35,8 +35,7 @@ static int refs_build(struct git_call *c, struct ov_err *err _unused_)
 	    target = c->target.n ? c->target : STR("..");
 	str kept = c->kept_ref.n ? c->kept_ref : none;
 	str rescue = c->rescue_ref.n ? c->rescue_ref : none, head;
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	if (c->own) {
 		git_room_head(c);
@@ -190,8 +189,7 @@ int git_status_build(struct git_call *c, struct ov_err *err _unused_)
 /* In the place of a file of the commit's, for which git would take it. */
 static bool is_repository(struct git_call *c, str name)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 
 	return file_open_beneath(c->path, arena_cstr(&c->arena, name), O_PATH | O_DIRECTORY, &fd,
 			       NULL) == 0;
@@ -203,8 +201,7 @@ static bool is_repository(struct git_call *c, str name)
  */
 int git_status_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf absent = BUF_INIT, oversize = BUF_INIT;
+	_cleanup_(buf_done) struct buf absent = BUF_INIT, oversize = BUF_INIT;
 	str rest = o->out, e;
 	struct stat st;
 	bool fresh;

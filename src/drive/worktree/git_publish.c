@@ -47,8 +47,7 @@ int git_rm(struct git_call *c, const char *path)
 /* From one folder to another: "../../git/w1/.git". */
 static str relative(struct git_call *c, const char *from, const char *to)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	char *x = realpath(from, NULL), *y = realpath(to, NULL);
 	size_t same = 0, i = 0;
 	str ret = str_from(to);
@@ -128,8 +127,7 @@ static void config_text(struct git_call *c, const char *dir, struct buf *b)
 /* The repository's, without those of other workers, then what the agent has of its own beside them. */
 static str refs_text(struct git_call *c, str listed)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str branch = arena_printf(&c->arena, "refs/heads/" STR_FMT, STR_ARG(c->branch));
 	str rest = listed, line, oid;
 	struct map names;
@@ -164,8 +162,7 @@ static str refs_text(struct git_call *c, str listed)
 
 static str first_log(struct git_call *c)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	for (size_t i = 0; i < c->publish.n; i++)
 		buf_addc(&b, '0');
@@ -203,8 +200,7 @@ static int put_link(struct git_call *c, const char *dir, const char *name, struc
 
 static int put_index(struct git_call *c, const char *dir, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = file_open(path_join(&c->arena, c->own, "index"), O_RDONLY, 0);
+	_cleanup_(fd_closep) int fd = file_open(path_join(&c->arena, c->own, "index"), O_RDONLY, 0);
 
 	return fd < 0 ? 0 : git_copy_index(fd, path_join(&c->arena, dir, "index"), err);
 }
@@ -471,8 +467,7 @@ static str oid_of(str text, str ref)
 /* The text with another commit for this ref; as it is where that has none, or has it already. */
 static str with_ref(struct git_call *c, str text, str ref, str oid)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str line;
 
 	while (str_split(&text, '\n', &line)) {
@@ -504,8 +499,8 @@ static bool is_ours_to_move(struct git_call *c, str have, str ours)
 
 int git_publish_target(struct git_call *c, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int dir = open(c->admin, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_(fd_closep) int dir = open(c->admin,
+			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	const char *made = path_join(&c->arena, c->own, PACKED);
 	str ours, have, now, note;
 	int r;

@@ -19,8 +19,7 @@
 
 static int sparse_list_build(struct git_call *c, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	struct stat st;
 	int r;
 
@@ -39,8 +38,7 @@ static int sparse_list_build(struct git_call *c, struct ov_err *err)
 static int sparse_list_judge(struct git_call *c, const struct git_out *o,
 		struct ov_err *err _unused_)
 {
-	_cleanup_(buf_done)
-	struct buf names = BUF_INIT;
+	_cleanup_(buf_done) struct buf names = BUF_INIT;
 	str rest = c->absent, name;
 	struct map absent;
 

@@ -30,8 +30,8 @@ static str seen_of(struct git_call *c, const struct stat *st)
  */
 int git_copy_index(int in, const char *to, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int out = file_open(to, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+	_cleanup_(fd_closep) int out = file_open(to, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW,
+			0600);
 	struct stat st;
 	ssize_t n;
 
@@ -61,8 +61,7 @@ void git_staged_is_ours(struct git_call *c)
 
 static int staged_tree_build(struct git_call *c, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	struct stat st;
 	int r;
 

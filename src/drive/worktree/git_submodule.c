@@ -45,8 +45,7 @@ static str module_head(struct git_call *c, const char *name)
 
 static bool is_set_up(struct git_call *c, const char *name)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 
 	return file_open_beneath(c->path, path_join(&c->arena, name, ".git"), O_PATH, &fd, NULL) ==
 			0;
@@ -115,8 +114,7 @@ const struct git_step git_links_steps[] = {
 
 int git_links_build(struct git_call *c)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	if (!c->links.n)
 		return GIT_SKIP;

@@ -98,8 +98,7 @@ static int take_begin(struct git_call *c, struct ov_err *err)
 
 static int there_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	if (c->pack.n)
 		return GIT_SKIP;
@@ -128,8 +127,7 @@ static int there_judge(struct git_call *c, const struct git_out *o, struct ov_er
 static int pack_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	const str known[] = { c->target_oid, c->branch_oid, c->rescue_oid };
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	for (size_t i = 0; i < c->wanted.n; i++)
 		buf_addf(&b, "%s\n", c->wanted.p[i]);
@@ -247,8 +245,7 @@ static int names_judge(struct git_call *c, const struct git_out *o, struct ov_er
 /* Its bytes, or the number of objects, which its third word says. */
 static bool is_large(const char *pack)
 {
-	_cleanup_(fd_closep)
-	int fd = file_open(pack, O_RDONLY, 0);
+	_cleanup_(fd_closep) int fd = file_open(pack, O_RDONLY, 0);
 	unsigned char n[4];
 	struct stat st;
 

@@ -23,8 +23,7 @@ struct finding {
 
 static void tell_file(struct finding *f, const char *path)
 {
-	_cleanup_(fd_closep)
-	int fd = file_openat_beneath(f->folder, path, O_RDONLY);
+	_cleanup_(fd_closep) int fd = file_openat_beneath(f->folder, path, O_RDONLY);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || f->files == BENEATH_FILES)
@@ -116,10 +115,8 @@ static void find_parts(struct finding *f, const char *dir, str rest)
 
 int beneath_find(const char *folder, str pattern, beneath_fn *fn, void *user, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	_cleanup_(fd_closep)
-	int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(fd_closep) int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct finding f = { .a = &a, .folder = fd, .fn = fn, .user = user };
 
 	if (fd < 0 && errno == ENOENT)
@@ -132,8 +129,7 @@ int beneath_find(const char *folder, str pattern, beneath_fn *fn, void *user, st
 
 DIR *beneath_opendir(const char *folder, const char *path)
 {
-	_cleanup_(fd_closep)
-	int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? NULL : opendir_at(fd, path);
 }

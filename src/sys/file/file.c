@@ -66,8 +66,7 @@ static int fail_open(struct ov_err *err, int errnum, const char *what, const cha
 static int read_open(struct arena *a, int fd, const char *path, size_t max, str *ret,
 		struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
@@ -98,8 +97,7 @@ static int read_open(struct arena *a, int fd, const char *path, size_t max, str 
 
 int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	int r;
 
 	r = check_path(path, err);
@@ -141,8 +139,7 @@ int file_openat_beneath(int dir, const char *name, int flags)
 
 int file_open_beneath(const char *dir, const char *name, int flags, int *ret_fd, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int at = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_(fd_closep) int at = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int fd = at < 0 ? -1 : file_openat_beneath(at, name, flags);
 
 	if (fd < 0)
@@ -154,8 +151,7 @@ int file_open_beneath(const char *dir, const char *name, int flags, int *ret_fd,
 int file_read_beneath(struct arena *a, const char *dir, const char *name, size_t max, str *ret,
 		struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	struct stat st;
 	int r = file_open_beneath(dir, name, O_RDONLY, &fd, err);
 
@@ -178,8 +174,7 @@ bool file_exists(const char *path)
 /* Splits into an open directory and the name in it. */
 static int open_parent(const char *path, int *ret_dir, const char **ret_name, struct ov_err *err)
 {
-	_cleanup_(mem_freep)
-	char *dir = NULL;
+	_cleanup_(mem_freep) char *dir = NULL;
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	int fd, r;
 
@@ -218,8 +213,7 @@ static int write_all(int fd, str bytes)
 
 int file_in_memory(str bytes, int *ret_fd, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = memfd_create("overseer", MFD_CLOEXEC);
+	_cleanup_(fd_closep) int fd = memfd_create("overseer", MFD_CLOEXEC);
 	int e = fd < 0 ? errno : write_all(fd, bytes);
 
 	if (!e && lseek(fd, 0, SEEK_SET) < 0)
@@ -238,8 +232,7 @@ struct tmp_file {
 /* A durable temporary file in t->dir, or nothing: a full disk must not be left fuller. */
 static int tmp_write(struct tmp_file *t, str bytes, unsigned mode)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	int e;
 
 	do {
@@ -262,8 +255,7 @@ static int tmp_write(struct tmp_file *t, str bytes, unsigned mode)
 
 static int put_file(const char *path, str bytes, unsigned mode, bool fresh, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int dir = -1;
+	_cleanup_(fd_closep) int dir = -1;
 	struct tmp_file tmp;
 	const char *name;
 	int e, r;
@@ -325,8 +317,7 @@ static int copy_bytes(int from, int to)
 
 int file_copy(const char *from, const char *to, unsigned mode, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int in = -1, out = -1, dir = -1;
+	_cleanup_(fd_closep) int in = -1, out = -1, dir = -1;
 	const char *name;
 	int e, r;
 
@@ -349,8 +340,7 @@ int file_copy(const char *from, const char *to, unsigned mode, struct ov_err *er
 
 int file_commit(const char *tmp, const char *path, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = -1, dir = -1;
+	_cleanup_(fd_closep) int fd = -1, dir = -1;
 	const char *name;
 	int r;
 
@@ -384,8 +374,7 @@ int file_remove(const char *path, struct ov_err *err)
 /* Makes one directory durably; 0 or an errno. */
 static int make_one(const char *path, unsigned mode)
 {
-	_cleanup_(fd_closep)
-	int parent = -1;
+	_cleanup_(fd_closep) int parent = -1;
 	const char *name;
 
 	if (mkdir(path, mode) < 0)
@@ -398,8 +387,7 @@ static int make_one(const char *path, unsigned mode)
 
 int dir_make(const char *path, unsigned mode, struct ov_err *err)
 {
-	_cleanup_(mem_freep)
-	char *copy = NULL;
+	_cleanup_(mem_freep) char *copy = NULL;
 	struct stat st;
 	size_t n;
 	int e, r;
@@ -442,8 +430,7 @@ static void dir_closep(DIR **d)
 int dir_list(struct arena *a, const char *path, size_t max, str **ret, size_t *ret_n,
 		struct ov_err *err)
 {
-	_cleanup_(dir_closep)
-	DIR *d = NULL;
+	_cleanup_(dir_closep) DIR *d = NULL;
 	VEC(str) names = { 0 };
 	struct dirent *e;
 	int r;
@@ -492,8 +479,7 @@ static struct flock whole_file(void)
 int lock_take(const char *path, int *ret_fd, struct ov_err *err)
 {
 	struct flock lock = whole_file();
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	int r;
 
 	r = check_path(path, err);
@@ -514,8 +500,7 @@ int lock_take(const char *path, int *ret_fd, struct ov_err *err)
 int lock_probe(const char *path, bool *ret_held, struct ov_err *err)
 {
 	struct flock lock = whole_file();
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	int r;
 
 	r = check_path(path, err);

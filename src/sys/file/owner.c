@@ -41,8 +41,7 @@ static bool is_private_group(uid_t uid, gid_t gid)
 {
 	const struct passwd *p = getpwuid(uid);
 	const struct group *g;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const char *name;
 
 	if (!p || p->pw_gid != gid)
@@ -103,8 +102,7 @@ static int next_for(struct arena *a, const char *path, uid_t uid, struct ov_err 
 
 static int owner_check(const char *path, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const char *writer;
 	struct stat st;
 
@@ -130,8 +128,7 @@ static int owner_check(const char *path, struct ov_err *err)
 
 int owner_check_store(const char *dir, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	int r = owner_check(dir, err);
 
 	return r == 0 ? owner_check(path_join(&a, dir, "config.toml"), err) : r;

@@ -50,8 +50,7 @@ ssize_t sparse_read(int fd, void *p, size_t n, uint64_t *at, bool *ret_more)
 
 int sparse_measure(const char *path, uint64_t *ret_data, uint64_t *ret_holes, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = file_open(path, O_RDONLY, 0);
+	_cleanup_(fd_closep) int fd = file_open(path, O_RDONLY, 0);
 	uint64_t data = 0;
 	struct stat st;
 	off_t at = 0;

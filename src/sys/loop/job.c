@@ -309,8 +309,7 @@ static struct job *job_new(struct loop *l, const struct job_spec *spec, struct p
 int job_start(struct loop *l, const struct job_spec *spec, job_done_fn *done, void *user,
 		struct job **ret, struct ov_err *err)
 {
-	_cleanup_(pipes_done)
-	struct pipes p = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	_cleanup_(pipes_done) struct pipes p = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	struct proc_spec ps = spec->proc;
 	struct proc proc;
 	struct job *j;

@@ -62,8 +62,7 @@ void notify_alive(const struct notify *n)
 
 void notify_tell(const struct notify *n, const char *fmt, ...)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	va_list ap;
 
 	if (n->fd < 0)

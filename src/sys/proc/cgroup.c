@@ -115,10 +115,8 @@ static const char *at(struct arena *a, const char *dir, const char *name)
 /* Written in one call and never made: where the file is missing, the kernel does not offer it. */
 static int cgroup_put(const char *dir, const char *name, const char *text)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	_cleanup_(fd_closep)
-	int fd = open(at(&a, dir, name), O_WRONLY | O_CLOEXEC);
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(fd_closep) int fd = open(at(&a, dir, name), O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0 || write(fd, text, strlen(text)) < 0)
 		return -errno;
@@ -127,8 +125,7 @@ static int cgroup_put(const char *dir, const char *name, const char *text)
 
 static bool has_word(const char *dir, const char *name, const char *word)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str text, part;
 
 	if (file_read(&a, at(&a, dir, name), TEXT_MAX, &text, NULL) < 0)
@@ -142,8 +139,7 @@ static bool has_word(const char *dir, const char *name, const char *word)
 
 int cgroup_probe(const char *dir, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const char *probe = arena_printf(&a, "%s/" CGROUP_PREFIX "probe-%d", dir, (int)getpid()).p;
 	int r = 0;
 
@@ -166,8 +162,7 @@ bool cgroup_offers(const char *dir, const char *controller)
 
 int cgroup_enable(const char *dir, const char *controller, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const char *line = arena_printf(&a, "+%s", controller).p, *self;
 	int r;
 
@@ -194,8 +189,7 @@ int cgroup_enable(const char *dir, const char *controller, struct ov_err *err)
 
 static size_t count_procs(const char *dir)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	size_t n = 0;
 	str text, line;
 
@@ -209,8 +203,7 @@ static size_t count_procs(const char *dir)
 /* All groups below it, and it itself; says how many processes were in them. */
 static int remove_tree(const char *dir, int depth)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	str *names;
 	size_t n = 0;
 	struct stat st;
@@ -251,10 +244,8 @@ static bool wait_empty(int events)
 
 int cgroup_end(const char *dir, size_t *ret_killed, struct ov_err *err)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	_cleanup_(fd_closep)
-	int events = -1;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(fd_closep) int events = -1;
 	struct statfs fs;
 	size_t killed;
 	int r;

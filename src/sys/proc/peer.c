@@ -100,8 +100,7 @@ enum peer_kin peer_descends(const struct proc *p, const int *roots, size_t n, si
 /* A file of the process, whole or its beginning. */
 static str read_proc_max(struct arena *a, int pid, const char *name, size_t max)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	char path[64], *p;
 	size_t n = 0;
 

@@ -225,10 +225,8 @@ static int spawn(const struct proc_spec *spec, const char *file, const struct fd
 
 int proc_spawn(const struct proc_spec *spec, struct proc *ret, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int reserved = -1;
-	_cleanup_(fds_done)
-	struct fds f = { 0 };
+	_cleanup_(fd_closep) int reserved = -1;
+	_cleanup_(fds_done) struct fds f = { 0 };
 	char file[PATH_MAX];
 	int e, r, pid = -1, pidfd;
 
@@ -309,8 +307,7 @@ void proc_done(struct proc *p)
 /* A small file of /proc, NUL-terminated; false when it cannot be read. */
 static bool read_small(const char *path, char *ret, size_t size)
 {
-	_cleanup_(fd_closep)
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd < 0)

@@ -69,8 +69,7 @@ struct sweep {
 /* The whole of /proc/PID/environ; false when it cannot be read (not ours, or gone). */
 static bool read_environ(struct sweep *sw, int pid)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	char path[40];
 
 	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
@@ -108,8 +107,7 @@ static bool environ_has(str text, str entry)
 /* By its flags, not by its parent: in a container anybody may be process 2. */
 static bool read_stat(int pid, char *ret_state, int *ret_parent, bool *ret_kernels)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	char path[40], text[512];
 	unsigned int flags;
 	const char *p;
@@ -159,8 +157,7 @@ static bool is_ours(int pid)
 /* Its real user, also of one that may not be looked at; the folder of such a one is root's. */
 static bool is_of_our_user(int pid)
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	char path[40], text[2048];
 	const char *line;
 	unsigned uid;
@@ -250,8 +247,7 @@ static void stop_one(struct sweep *sw, int pid)
 /* In a sandbox anybody can have any environment, and none of ours are left there. */
 static void find_one(struct sweep *sw, int pid)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	sw->found = sw->found || (belongs(sw, pid) && !peer_is_inside(&a, pid));
 }
@@ -260,8 +256,7 @@ enum { NAME_SIZE = 32 };
 
 static str read_name(int pid, char text[static NAME_SIZE])
 {
-	_cleanup_(fd_closep)
-	int fd = -1;
+	_cleanup_(fd_closep) int fd = -1;
 	char path[40];
 	ssize_t n;
 
@@ -346,8 +341,7 @@ static int youngest(int fd)
 /* A round takes longer than such a process lives; who is gone here, the next round tells. */
 static void chase(struct sweep *sw)
 {
-	_cleanup_(fd_closep)
-	int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	_cleanup_(fd_closep) int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	size_t ended = sw->ended.n, gone = sw->gone;
 
 	for (int i = 0; fd >= 0 && i < CHASE_LOOKS; i++) {

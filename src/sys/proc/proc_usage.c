@@ -31,8 +31,7 @@ enum { F_PARENT = 1, F_UTIME = 11, F_STIME = 12, F_CSTIME = 14, F_START = 19, F_
 
 static bool proc_usage_read_text(const char *path, char *ret, size_t size)
 {
-	_cleanup_(fd_closep)
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, ret, size - 1);
 
 	if (n <= 0)

@@ -84,8 +84,8 @@ static int read_answer(const struct nlmsghdr *head, size_t n, struct sockdiag *r
 int sockdiag_tcp(const struct sockaddr_in *local, const struct sockaddr_in *remote,
 		struct sockdiag *ret, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	_cleanup_(fd_closep) int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+			NETLINK_SOCK_DIAG);
 	union {
 		struct nlmsghdr head;
 		char bytes[ANSWER_MAX];

@@ -65,8 +65,7 @@ int watched_start(struct watched_daemon *d, const struct spec *s, const char *co
 		struct ov_err *err)
 {
 	const char *const argv[] = { "/bin/sh", "-c", s->start_command, NULL };
-	_cleanup_(fd_closep)
-	int log = open_log(s->dir);
+	_cleanup_(fd_closep) int log = open_log(s->dir);
 	struct proc_spec spec = {
 		.argv = argv,
 		.env = env,

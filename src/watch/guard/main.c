@@ -142,8 +142,7 @@ static int main_refuse(int status, const struct ov_err *err)
 
 static int read_spec(struct guard *w, int fd, struct ov_err *err)
 {
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	ssize_t n;
 
 	if (lseek(fd, 0, SEEK_SET) < 0 && errno != ESPIPE)

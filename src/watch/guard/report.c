@@ -28,8 +28,7 @@ enum {
 static int64_t last_number(const char *path)
 {
 	char text[TAIL];
-	_cleanup_(fd_closep)
-	int fd = file_open(path, O_RDONLY, 0);
+	_cleanup_(fd_closep) int fd = file_open(path, O_RDONLY, 0);
 	struct act x;
 	int64_t n = 0;
 	struct stat st;
@@ -155,8 +154,8 @@ void watch_report_say(struct watch_report *r, enum tone tone, const char *fmt, .
 /* All or nothing: half a line would spoil the next one. */
 static int report_append(const char *path, str bytes, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int fd = file_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+	_cleanup_(fd_closep) int fd = file_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW,
+			0600);
 	struct stat st;
 	ssize_t n;
 

@@ -97,8 +97,7 @@ void saved_write(struct guard *w)
 	struct arena *a = &w->scratch;
 	struct ov_err err = { 0 };
 	value *v = value_object(a);
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 
 	identity_put(a, v, &w->self);
 	value_put(a, v, "started_at", value_time(a, w->started_at));

@@ -180,8 +180,7 @@ void vitals_begin(struct vitals *v, const char *instance, int64_t now_ms)
 /* True when there is a beat of this instance. */
 static bool read_beat(struct vitals *v, struct heartbeat *ret)
 {
-	_cleanup_(fd_closep)
-	int fd = file_open(v->heartbeat, O_RDONLY | O_NOFOLLOW, 0);
+	_cleanup_(fd_closep) int fd = file_open(v->heartbeat, O_RDONLY | O_NOFOLLOW, 0);
 	char text[HEARTBEAT_BYTES + 1];
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
 
@@ -208,8 +207,7 @@ static bool take_beat(struct vitals *v, int64_t now_ms)
 
 static void say_for(char *ret, size_t size, const char *what, int64_t ms, const char *more)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	snprintf(ret, size, "%s for %s%s", what, duration_format_short(&a, ms).p, more);
 }

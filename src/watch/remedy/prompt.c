@@ -74,8 +74,7 @@ static str bound(struct arena *a, str text, bool end, bool *ret_cut)
 
 static void add_part(const struct prompt_part *part, const struct mark *m, struct buf *out)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	bool cut = false;
 	str text = bound(&a, part->text, part->end, &cut);
 
@@ -100,8 +99,7 @@ static void add_failure(const struct prompt_ask *p, const struct mark *m, struct
 {
 	const struct remedy_ask *ask = p->ask;
 	const struct identity *d = ask->daemon;
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	buf_adds(out, STR("# What failed\n\n"));
 	buf_addf(out, "Failure: %s (%s)\nNoticed: " STR_FMT "\n", failure_name(ask->failure),
@@ -126,8 +124,7 @@ static void add_failure(const struct prompt_ask *p, const struct mark *m, struct
 
 static void add_ending(const struct prompt_ask *p, struct buf *out)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	buf_addf(out,
 			"# How to end\n\n"

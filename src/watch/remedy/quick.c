@@ -103,8 +103,7 @@ static int attend(struct running *x, struct ov_err *err)
 
 int quick_run(struct arena *a, const struct quick *q, struct quick_end *ret, struct ov_err *err)
 {
-	_cleanup_(running_done)
-	struct running x = { .q = q,
+	_cleanup_(running_done) struct running x = { .q = q,
 		.proc.pidfd = -1,
 		.p = { { .fd = -1 }, { .fd = -1 }, { .fd = -1 }, { .fd = -1 } } };
 	struct proc_exit end;

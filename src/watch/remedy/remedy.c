@@ -31,8 +31,7 @@ void remedy_log_name(const char *stamp, char *ret, size_t size)
 
 static void complain(const struct remedy *r, const char *what, int errnum)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	buf_addf(&b,
 			"overseer-watch: remediation %s: its log cannot be %s (%s); it goes on "
@@ -57,8 +56,7 @@ void remedy_write(struct remedy *r, str bytes)
 
 void remedy_say(struct remedy *r, const char *fmt, ...)
 {
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	va_list ap;
 
 	va_start(ap, fmt);

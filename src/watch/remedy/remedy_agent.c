@@ -149,8 +149,7 @@ static int remedy_agent_start(struct agent *x, struct ov_err *err)
 {
 	const struct remedy_launch *l = x->r->ask->launch;
 	struct proc_spec spec = PROC_SPEC_INIT;
-	_cleanup_(fd_closep)
-	int in = -1, out = -1;
+	_cleanup_(fd_closep) int in = -1, out = -1;
 	int ends[2], got = 0;
 
 	/* In memory: a pipe would have to be fed, and a file could not be written on a full disk. */

@@ -17,8 +17,8 @@ static const char *const logs[] = { "logs/daemon.log", "logs/task_pool.log", "lo
 
 static void read_end(struct remedy *r, const char *name, struct prompt_part *ret)
 {
-	_cleanup_(fd_closep)
-	int fd = file_open(path_join(&r->arena, r->ask->dir, name), O_RDONLY, 0);
+	_cleanup_(fd_closep) int fd = file_open(path_join(&r->arena, r->ask->dir, name), O_RDONLY,
+			0);
 	char *text = arena_alloc(&r->arena, READ_MAX);
 	struct stat st;
 	ssize_t n = -1;
