@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "core/capacity/accept_queue.h"
+#include "core/model/limits.h"
 #include "core/state/state.h"
 
 int text_check(str what, str s, size_t max, struct ov_err *err)
@@ -12,6 +13,38 @@ int text_check(str what, str s, size_t max, struct ov_err *err)
 	if (str_find_byte(s, '\0') < s.n)
 		return ov_fail(err, OV_EINVALID, STR_FMT " contains a NUL byte", STR_ARG(what));
 	return 0;
+}
+
+static int list_check(const struct op_param *x, const struct texts *list, struct ov_err *err)
+{
+	size_t max = x->max ? x->max : LIMIT_LIST;
+	int r = 0;
+
+	if (list->n > max)
+		return ov_fail(err, OV_ELIMIT, "%s has %zu entries, at most %zu are allowed",
+				x->name, list->n, max);
+	for (size_t i = 0; r == 0 && i < list->n; i++)
+		r = text_check(str_from(x->name), list->p[i], LIMIT_NOTE, err);
+	return r;
+}
+
+int params_check(enum op_id op, const void *params, struct ov_err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < op_rows[op].params_n; i++) {
+		const struct op_param *x = &op_rows[op].params[i];
+		const struct shape_field *f = x->name ? shape_find(op_shape(op), str_from(x->name))
+						      : NULL;
+		const void *at = f ? (const char *)params + f->offset : NULL;
+
+		if (at && x->type == PARAM_TEXT)
+			r = text_check(str_from(x->name), *(const str *)at,
+					x->max ? x->max : LIMIT_NOTE, err);
+		else if (at && x->type == PARAM_TEXTS)
+			r = list_check(x, at, err);
+	}
+	return r;
 }
 
 int accept_check(const struct node *n, struct ov_err *err)

@@ -24,21 +24,11 @@ struct subject about_assignment(const struct assignment *as)
 	return (struct subject){ as->goal_id, as->node_id, as->id, as->run_id };
 }
 
-void *emit_as(struct decide_ctx *cx, enum event_kind kind, struct subject s)
-{
-	struct event *e = emit(cx, kind, s);
-	void *is = arena_zalloc(cx->arena, event_shape(kind).size);
-
-	e->data = NULL;
-	e->is = is;
-	return is;
-}
-
 /*
  * Everything in an event is copied into the arena: the state that it was read from changes as soon
  * as the first event of the batch is applied.
  */
-struct event *emit(struct decide_ctx *cx, enum event_kind kind, struct subject s)
+void *emit_as(struct decide_ctx *cx, enum event_kind kind, struct subject s)
 {
 	struct event *e = arena_new(cx->arena, struct event);
 
@@ -49,27 +39,9 @@ struct event *emit(struct decide_ctx *cx, enum event_kind kind, struct subject s
 	e->node = arena_str(cx->arena, s.node);
 	e->assignment = arena_str(cx->arena, s.assignment);
 	e->run = arena_str(cx->arena, s.run);
-	e->data = value_object(cx->arena);
+	e->is = arena_zalloc(cx->arena, event_shape(kind).size);
 	vec_push(cx->out, e);
-	return e;
-}
-
-/* Outcomes quote the output of programs: what is not text would not come back from the log as it was. */
-void ev_str(struct decide_ctx *cx, struct event *e, const char *key, str s)
-{
-	str text = utf8_valid(s) ? arena_str(cx->arena, s) : utf8_clean(cx->arena, s);
-
-	value_put(cx->arena, e->data, key, value_str(cx->arena, text));
-}
-
-void ev_cstr(struct decide_ctx *cx, struct event *e, const char *key, const char *s)
-{
-	ev_str(cx, e, key, str_from(s));
-}
-
-void ev_int(struct decide_ctx *cx, struct event *e, const char *key, int64_t i)
-{
-	value_put(cx->arena, e->data, key, value_int(cx->arena, i));
+	return e->is;
 }
 
 /* Adds to the number that the first n bytes are. */
@@ -108,7 +80,7 @@ void events_seal(struct decide_ctx *cx, size_t from)
 	for (size_t i = from; i < cx->out->n; i++) {
 		struct event *e = cx->out->p[i];
 
-		e->data = redact_value(cx->arena, e->data ? e->data : event_data(cx->arena, e));
+		e->data = redact_value(cx->arena, event_data(cx->arena, e));
 		event_fill(cx->arena, e);
 	}
 }

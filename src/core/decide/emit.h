@@ -13,7 +13,6 @@ struct subject about_goal(const struct goal *g);
 struct subject about_node(const struct node *n);
 struct subject about_assignment(const struct assignment *as); /* with its newest run */
 
-struct event *emit(struct decide_ctx *cx, enum event_kind kind, struct subject s);
 /*
  * emit_run_session(cx, s) and so on: an event of that kind, whose struct is to be filled. It may borrow
  * whatever lives until the decision is made; events_seal makes copies. emitted_run_session(cx, i): the
@@ -32,10 +31,6 @@ void *emit_as(struct decide_ctx *cx, enum event_kind kind, struct subject s);
 	}
 #include "core/event/kinds.def"
 
-/* By name: for the two kinds of events that hold what a person said of a goal, and no others. */
-void ev_str(struct decide_ctx *cx, struct event *e, const char *key, str s);
-void ev_cstr(struct decide_ctx *cx, struct event *e, const char *key, const char *s);
-void ev_int(struct decide_ctx *cx, struct event *e, const char *key, int64_t i);
 /* The last step of every decision: takes secrets out of the events from `from` on. */
 void events_seal(struct decide_ctx *cx, size_t from);
 /* The node's own command, else the repository's; empty: there is nothing to check. */

@@ -61,44 +61,12 @@ bool id_valid(str id)
 	return id.n > 0 && id.n <= LIMIT_ID;
 }
 
-/* Takes over the members that are there. */
-static bool define_goal(struct goal *g, const value *data)
+/* Takes over what is there of what was said of it. */
+static bool define_goal(struct goal *g, const struct event *e)
 {
-	const struct {
-		const char *key;
-		str *field;
-	} texts[] = { { "title", &g->title }, { "problem_statement", &g->problem_statement },
-		{ "owner", &g->owner }, { "repo_context", &g->repo_context },
-		{ "standing", &g->standing } };
-	const struct {
-		const char *key;
-		struct strs *field;
-	} lists[] = { { "success_criteria", &g->success_criteria }, { "non_goals", &g->non_goals },
-		{ "constraints", &g->constraints }, { "assumptions", &g->assumptions },
-		{ "stakeholders", &g->stakeholders }, { "tags", &g->tags } };
-	const struct {
-		const char *key;
-		int64_t *field;
-	} amounts[] = { { "estimate", g->estimate }, { "budget", g->budget } };
+	const struct shape shape = event_shape(e->kind);
 
-	for (size_t i = 0; i < ARRAY_LEN(amounts); i++)
-		if (value_at(data, amounts[i].key) &&
-				!record_read_amounts(&resources, amounts[i].field,
-						value_at(data, amounts[i].key)))
-			return false;
-	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-		if (value_at(data, texts[i].key))
-			record_set_str(texts[i].field, value_str_at(data, texts[i].key));
-	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-		if (value_at(data, lists[i].key))
-			record_set_array(lists[i].field, value_at(data, lists[i].key));
-	if (value_at(data, "oversight"))
-		record_set_json(&g->oversight, value_at(data, "oversight"));
-	if (value_at(data, "risks"))
-		record_set_json(&g->risks, value_at(data, "risks"));
-	if (value_at(data, "priority"))
-		g->priority = value_int_at(data, "priority");
-	return true;
+	return shape_to_record(&shape, e->is, &goal_record, g);
 }
 
 APPLY(goal_created)
@@ -113,9 +81,7 @@ APPLY(goal_created)
 	g = mem_zalloc(1, sizeof(*g));
 	record_set_str(&g->id, e->goal);
 	record_set_str(&g->owner, e->actor);
-	record_set_str(&g->origin_session, d->origin_session);
-	record_set_json(&g->origin_context, d->origin_context);
-	if (!define_goal(g, e->data)) {
+	if (!define_goal(g, e)) {
 		record_done(&goal_record, g);
 		mem_free(g);
 		return ev_missing(e, "such resource", e->goal, err);
@@ -163,7 +129,7 @@ APPLY(goal_updated)
 {
 	struct goal *g = state_goal(s, e->goal);
 
-	if (!g || !define_goal(g, e->data))
+	if (!g || !define_goal(g, e))
 		return ev_missing(e, g ? "such resource" : "goal", e->goal, err);
 	g->updated_at = e->at;
 	return 0;

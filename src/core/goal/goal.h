@@ -4,7 +4,7 @@
 void plan_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o);
 /* For a goal that this batch creates without a plan: the planner is asked, or its own words are its plan. */
 enum plan_begun { PLAN_NOBODY, PLAN_ASKED_FOR, PLAN_MADE };
-enum plan_begun plan_begin(struct decide_ctx *cx, const struct event *created);
+enum plan_begun plan_begin(struct decide_ctx *cx, str goal, const struct ev_goal_created *created);
 /* 0, or OV_EINVALID_PLAN: the document could be no goal's plan. */
 int plan_refuse(struct decide_ctx *cx, const value *plan, value **ret_warnings, struct ov_err *err);
 /* The first plan, checked before, of a goal that this batch creates. */

@@ -59,25 +59,14 @@ static void planner_spent(struct decide_ctx *cx, const struct goal *g, const str
 		e->cost_source = STR("prices");
 }
 
-/* The texts of a list, borrowed. */
-static struct strs texts_of(struct arena *a, const value *list)
+enum plan_begun plan_begin(struct decide_ctx *cx, str goal, const struct ev_goal_created *created)
 {
-	struct strs s = { arena_array(a, str, value_count(list) + 1), value_count(list) };
-
-	for (size_t i = 0; i < s.n; i++)
-		s.p[i] = value_str_or(value_item(list, i), STR(""));
-	return s;
-}
-
-enum plan_begun plan_begin(struct decide_ctx *cx, const struct event *created)
-{
-	const value *d = created->data;
 	/* The state does not know it yet: what its own words are is in the event. */
-	struct goal g = {
-		.id = created->goal,
-		.title = value_str_at(d, "title"),
-		.problem_statement = value_str_at(d, "problem_statement"),
-		.success_criteria = texts_of(cx->arena, value_at(d, "success_criteria")),
+	const struct goal g = {
+		.id = goal,
+		.title = created->title,
+		.problem_statement = created->problem_statement,
+		.success_criteria = { created->success_criteria.p, created->success_criteria.n },
 	};
 
 	if (cx->policy->planner) {

@@ -171,16 +171,14 @@ value *budget_twice(struct decide_ctx *cx, const struct goal *g)
 }
 
 /* As it will be when the event is applied. */
-static struct goal granted(const struct goal *g, const struct event *updated)
+static struct goal granted(const struct goal *g, const struct ev_goal_updated *updated)
 {
-	const value *budget = value_at(updated->data, "budget"),
-		    *estimate = value_at(updated->data, "estimate");
 	struct goal then = *g;
 
-	if (budget)
-		(void)record_read_amounts(&resources, then.budget, budget);
-	if (estimate)
-		(void)record_read_amounts(&resources, then.estimate, estimate);
+	if (updated->budget)
+		(void)record_read_amounts(&resources, then.budget, updated->budget);
+	if (updated->estimate)
+		(void)record_read_amounts(&resources, then.estimate, updated->estimate);
 	return then;
 }
 
@@ -200,7 +198,7 @@ int budget_grant(struct decide_ctx *cx, const struct goal *g, const value *budge
 	r = decide_goal_update(cx, &update, &ignored, err);
 	if (r < 0 || g->budget_level != BUDGET_SPENT)
 		return r;
-	then = granted(g, cx->out->p[cx->out->n - 1]);
+	then = granted(g, emitted_goal_updated(cx, cx->out->n - 1));
 	v = budget_judge(cx->policy, &then, &live, cx->now);
 	if (v.level != BUDGET_SPENT) {
 		emit_level(cx, g, &v);

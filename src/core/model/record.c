@@ -293,6 +293,13 @@ static const struct field *field_find(const struct record_type *t, str name, siz
 	return NULL;
 }
 
+const struct field *record_field(const struct record_type *t, const char *name)
+{
+	size_t next = 0;
+
+	return field_find(t, str_from(name), &next);
+}
+
 static int read_members(const struct record_type *t, void *record, const value *v, bool others,
 		struct ov_err *err)
 {

@@ -50,6 +50,8 @@ struct record_type {
 	size_t n;
 };
 
+/* NULL: there is none of that name. */
+const struct field *record_field(const struct record_type *t, const char *name);
 value *record_to_value(struct arena *a, const struct record_type *t, const void *record);
 /* As record_to_value, without the fields that are zero or empty: half the size of most records. */
 value *record_pack(struct arena *a, const struct record_type *t, const void *record);

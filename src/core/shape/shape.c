@@ -131,15 +131,31 @@ static value *list_value(struct arena *a, const struct texts *t)
 	return list;
 }
 
-/* NULL where it is zero, empty or absent, and need not be there. */
+/* False where it is zero, empty or absent, and need not be there. */
+static bool field_given(const struct shape_field *f, const char *is)
+{
+	const void *at = is + f->offset;
+
+	if (f->type == SHAPE_OBJECT || f->type == SHAPE_OBJECTS)
+		return *(const value *const *)at;
+	if (f->need == REQ || (f->has != SIZE_MAX && *(const bool *)(is + f->has)))
+		return true;
+	switch (f->type) {
+	case SHAPE_NUM: return *(const int64_t *)at;
+	case SHAPE_FLAG: return *(const bool *)at;
+	case SHAPE_ENUM: return *(const int *)at;
+	case SHAPE_LIST: return ((const struct texts *)at)->n;
+	default: return ((const str *)at)->n;
+	}
+}
+
 static value *field_value(struct arena *a, const struct shape_field *f, const char *is)
 {
 	const void *at = is + f->offset;
-	bool need = f->need == REQ || (f->has != SIZE_MAX && *(const bool *)(is + f->has));
-	const value *v;
-	int word;
 	str s;
 
+	if (!field_given(f, is))
+		return NULL;
 	switch (f->type) {
 	case SHAPE_TEXT:
 	case SHAPE_NOTE:
@@ -147,19 +163,15 @@ static value *field_value(struct arena *a, const struct shape_field *f, const ch
 		/* Secrets go before a text is cut: half of one is not recognised any more. */
 		if (f->type == SHAPE_NOTE)
 			s = utf8_truncate(redact(a, s), LIMIT_NOTE);
-		return s.n || need ? text_value(a, s) : NULL;
-	case SHAPE_NUM:
-		return *(const int64_t *)at || need ? value_int(a, *(const int64_t *)at) : NULL;
-	case SHAPE_FLAG: return *(const bool *)at || need ? value_bool(a, *(const bool *)at) : NULL;
-	case SHAPE_ENUM:
-		word = *(const int *)at;
-		return word || need ? value_cstr(a, status_name(f->words, word)) : NULL;
-	case SHAPE_LIST: return ((const struct texts *)at)->n || need ? list_value(a, at) : NULL;
+		return text_value(a, s);
+	case SHAPE_NUM: return value_int(a, *(const int64_t *)at);
+	case SHAPE_FLAG: return value_bool(a, *(const bool *)at);
+	case SHAPE_ENUM: return value_cstr(a, status_name(f->words, *(const int *)at));
+	case SHAPE_LIST: return list_value(a, at);
 	case SHAPE_OBJECT:
 	case SHAPE_OBJECTS: break;
 	}
-	v = *(const value *const *)at;
-	return v ? value_copy(a, v) : NULL;
+	return value_copy(a, *(const value *const *)at);
 }
 
 value *shape_data(struct arena *a, const struct shape *s, const void *is)
@@ -173,4 +185,65 @@ value *shape_data(struct arena *a, const struct shape *s, const void *is)
 			value_append_member(a, data, str_from(s->fields[i].name), v);
 	}
 	return data;
+}
+
+value *shape_given(struct arena *a, const struct shape *s, const void *is)
+{
+	value *names = value_array(a);
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->fields[i].need != REQ && field_given(&s->fields[i], is))
+			value_push(a, names, value_cstr(a, s->fields[i].name));
+	return names;
+}
+
+void shape_copy(const struct shape *from, const void *is, const struct shape *to, void *ret)
+{
+	static const size_t sizes[] = { [SHAPE_TEXT] = sizeof(str),
+		[SHAPE_NOTE] = sizeof(str),
+		[SHAPE_NUM] = sizeof(int64_t),
+		[SHAPE_FLAG] = sizeof(bool),
+		[SHAPE_ENUM] = sizeof(int),
+		[SHAPE_LIST] = sizeof(struct texts),
+		[SHAPE_OBJECT] = sizeof(value *),
+		[SHAPE_OBJECTS] = sizeof(value *) };
+
+	for (size_t i = 0; i < to->n; i++) {
+		const struct shape_field *t = &to->fields[i];
+		const struct shape_field *f = shape_find(from, str_from(t->name));
+
+		if (!f || f->type != t->type || !field_given(f, is))
+			continue;
+		memcpy((char *)ret + t->offset, (const char *)is + f->offset, sizes[t->type]);
+		if (t->has != SIZE_MAX)
+			*(bool *)((char *)ret + t->has) = true;
+	}
+}
+
+/* As the record keeps it. */
+static bool to_field(const void *at, const struct field *to, void *ret)
+{
+	switch (to->type) {
+	case F_STR: record_set_str(ret, *(const str *)at); break;
+	case F_INT: *(int64_t *)ret = *(const int64_t *)at; break;
+	case F_STRS:
+		record_set_strs(ret, ((const struct texts *)at)->p, ((const struct texts *)at)->n);
+		break;
+	case F_JSON: record_set_json(ret, *(const value *const *)at); break;
+	case F_AMOUNTS: return record_read_amounts(to->table, ret, *(const value *const *)at);
+	default: assert(!"no event says this of a record as a whole");
+	}
+	return true;
+}
+
+bool shape_to_record(const struct shape *s, const void *is, const struct record_type *t, void *ret)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct shape_field *f = &s->fields[i];
+		const struct field *to = field_given(f, is) ? record_field(t, f->name) : NULL;
+
+		if (to && !to_field((const char *)is + f->offset, to, (char *)ret + to->offset))
+			return false;
+	}
+	return true;
 }

@@ -16,6 +16,7 @@
  * tells whether it is there. Pure; everything lives in the arena that is given, or is borrowed.
  */
 #include "base/ov.h"
+#include "core/model/record.h"
 #include "data/value/value.h"
 
 struct status_table;
@@ -74,3 +75,9 @@ int shape_check(const struct shape *s, const value *data, struct ov_err *err);
 void *shape_fill(struct arena *a, const struct shape *s, const value *data);
 /* What is in the struct, as an object that shares nothing with it: texts are copied, and made UTF-8. */
 value *shape_data(struct arena *a, const struct shape *s, const void *is);
+/* The names of what is there and need not be. */
+value *shape_given(struct arena *a, const struct shape *s, const void *is);
+/* What is there goes to the members of the same name and type; the others stay as they are. */
+void shape_copy(const struct shape *from, const void *is, const struct shape *to, void *ret);
+/* The same to the fields of a record; false when an amount has no such name. */
+bool shape_to_record(const struct shape *s, const void *is, const struct record_type *t, void *ret);

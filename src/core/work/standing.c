@@ -38,7 +38,7 @@ static struct ev_node_added *add_node(struct decide_ctx *cx, str goal, str node,
 }
 
 /* What a person allowed the goal before it holds for the one that follows it. */
-static void inherit_budget(struct decide_ctx *cx, struct event *e, const char *kind)
+static void inherit_budget(struct decide_ctx *cx, struct ev_goal_created *e, const char *kind)
 {
 	value *v = value_object(cx->arena);
 
@@ -54,19 +54,19 @@ static void inherit_budget(struct decide_ctx *cx, struct event *e, const char *k
 		break;
 	}
 	if (value_count(v))
-		value_put(cx->arena, e->data, "budget", v);
+		e->budget = v;
 }
 
 static str begin_goal(struct decide_ctx *cx, const char *kind, str reason)
 {
 	const struct standing_kind *k = find_kind(kind);
 	str id = make_id(cx, "goal_");
-	struct event *e = emit(cx, EV_GOAL_CREATED, (struct subject){ .goal = id });
+	struct ev_goal_created *e = emit_goal_created(cx, (struct subject){ .goal = id });
 	value *phase = value_object(cx->arena);
 
-	ev_cstr(cx, e, "title", k->title);
-	ev_int(cx, e, "priority", PRIORITY_NORMAL);
-	ev_cstr(cx, e, "standing", kind);
+	e->title = str_from(k->title);
+	e->priority = PRIORITY_NORMAL;
+	e->standing = str_from(kind);
 	inherit_budget(cx, e, kind);
 	value_put(cx->arena, phase, "name", value_cstr(cx->arena, "Tasks"));
 	add_node(cx, id, STR(TASKS), TIER_PHASE, phase, reason);
