@@ -44,16 +44,16 @@ static value *random_field(struct arena *a, struct rng *rng, const struct field 
 	value *v;
 
 	switch (f->type) {
-	case F_STR: return value_str(a, random_text(a, rng));
-	case F_INT: return value_int(a, (int64_t)rng_next(rng));
-	case F_BOOL: return value_bool(a, rng_below(rng, 2));
+	case F_TEXT: return value_str(a, random_text(a, rng));
+	case F_NUM: return value_int(a, (int64_t)rng_next(rng));
+	case F_FLAG: return value_bool(a, rng_below(rng, 2));
 	case F_TIME:
 	case F_CALENDAR:
 	case F_STAMP: return value_time(a, (ov_time)rng_below(rng, 4000000000000));
 	case F_STATUS:
 		return value_cstr(a,
 				status_name(f->table, (int)rng_below(rng, (size_t)f->table->n)));
-	case F_STRS:
+	case F_LIST:
 		v = value_array(a);
 		for (size_t n = rng_below(rng, 4); n > 0; n--)
 			value_push(a, v, value_str(a, random_text(a, rng)));
@@ -161,7 +161,7 @@ TEST(empty)
 
 static value *wrong_for(struct arena *a, enum field_type type)
 {
-	return type == F_INT || type == F_BOOL ? value_cstr(a, "x") : value_int(a, 5);
+	return type == F_NUM || type == F_FLAG ? value_cstr(a, "x") : value_int(a, 5);
 }
 
 TEST(wrong_type)

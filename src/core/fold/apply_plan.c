@@ -59,10 +59,10 @@ static void set_member(struct node *n, const struct plan_member *m, const value 
 	void *at = (char *)n + m->offset;
 
 	switch (m->type) {
-	case F_STR: record_set_str(at, value_str_or(v, STR(""))); break;
-	case F_STRS: record_set_array(at, v); break;
-	case F_BOOL: *(bool *)at = v && v->kind == V_BOOL && v->b; break;
-	case F_INT: *(int64_t *)at = value_int_or(v, 0); break;
+	case F_TEXT: record_set_str(at, value_str_or(v, STR(""))); break;
+	case F_LIST: record_set_array(at, v); break;
+	case F_FLAG: *(bool *)at = v && v->kind == V_BOOL && v->b; break;
+	case F_NUM: *(int64_t *)at = value_int_or(v, 0); break;
 	case F_JSON: record_set_json(at, v); break;
 	default: assert(false);
 	}

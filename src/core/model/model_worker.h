@@ -6,6 +6,7 @@
 #include "base/ov.h"
 #include "core/model/record.h"
 #include "core/model/spend_window.h"
+#include "core/model/traffic.def"
 #include "core/model/transition.h"
 
 struct effect;
@@ -55,18 +56,7 @@ extern const struct status_table worker_kinds, patrol_facts, waitings;
 
 /* A named slot: a worktree, and at most one assignment. */
 struct worker {
-	str name;
-	enum worker_status status;
-	enum worker_kind kind;
-	bool excluded;     /* of a manual one: ordinary goals leave it alone */
-	str agent;         /* of a manual one: who works in it unless said otherwise */
-	str assignment_id; /* whom it works for now */
-	str path;          /* its worktree, relative to the store's folder */
-	str reason;        /* of its status, for people */
-	str wanted;        /* reset or nuke: what happens once its assignment has wound down */
-	int32_t repairs[PATROL_FACT_COUNT]; /* by patrols since it last got on */
-	ov_time repaired_at;
-	ov_time created_at, since;
+	WORKER_ROWS(MEMBER);
 
 	/* derived */
 	struct effect *effect; /* open one about the worker itself, or NULL */
@@ -74,33 +64,14 @@ struct worker {
 
 /* Auto mode: tasks come from the pool's command, workers of kind auto do them. */
 struct auto_mode {
-	bool on;
-	str instance; /* of the daemon that it was switched on for */
-	int64_t concurrency;
-	int64_t completed, errors; /* tasks accepted; tasks, workers and commands that failed */
-	int64_t empty, failures;   /* answers of the pool in a row: none now; no answer */
-	ov_time ask_at;            /* it is not asked before this */
-	ov_time since, stopped_at;
-	str stop_reason;
-	bool failed;      /* it stopped because it could not go on */
-	bool interrupted; /* it stopped with its daemon, and would otherwise be on */
-	/* It waits for a person: why, and the entry whose answer ends that. Empty: it does not. */
-	str pause_cause, pause_reason;
-	int64_t pause_entry;
-	ov_time paused_at;
-	int64_t failed_in_a_row; /* tasks since the last accept that were given up */
-	str answer;              /* of the pool, the newest */
-	ov_time answered_at;
-	str trouble; /* why the newest answer was a failure, in one line */
+	AUTO_MODE_ROWS(MEMBER);
 
 	struct spend_window window; /* of all of its goals; a section of its own in the snapshot */
 };
 
 /* Two branches, or a branch and the target, that would conflict; found by looking ahead. */
 struct conflict {
-	str a, b; /* assignments, a < b; b empty: the target branch */
-	struct strs files;
-	ov_time at;
+	CONFLICT_ROWS(MEMBER);
 };
 
 extern const struct record_type worker_record, auto_mode_record, conflict_record;

@@ -116,14 +116,14 @@ static value *seqs_to_value(struct arena *a, const struct seqs *s)
 static value *field_to_value(struct arena *a, const struct field *f, const void *record)
 {
 	switch (f->type) {
-	case F_STR: return value_str(a, *CAT(record, f, str));
-	case F_INT: return value_int(a, *CAT(record, f, int64_t));
-	case F_BOOL: return value_bool(a, *CAT(record, f, bool));
+	case F_TEXT: return value_str(a, *CAT(record, f, str));
+	case F_NUM: return value_int(a, *CAT(record, f, int64_t));
+	case F_FLAG: return value_bool(a, *CAT(record, f, bool));
 	case F_TIME:
 	case F_CALENDAR:
 	case F_STAMP: return value_time(a, *CAT(record, f, ov_time));
 	case F_STATUS: return value_cstr(a, status_name(f->table, *CAT(record, f, int)));
-	case F_STRS: return strs_to_value(a, CAT(record, f, struct strs));
+	case F_LIST: return strs_to_value(a, CAT(record, f, struct strs));
 	case F_COUNTS: return counts_to_value(a, f->table, CAT(record, f, int32_t));
 	case F_AMOUNTS: return amounts_to_value(a, f->table, CAT(record, f, int64_t));
 	case F_JSON: return json_to_value(a, *CAT(record, f, str));
@@ -145,14 +145,14 @@ value *record_to_value(struct arena *a, const struct record_type *t, const void 
 static bool field_is_zero(const struct field *f, const void *record)
 {
 	switch (f->type) {
-	case F_STR:
+	case F_TEXT:
 	case F_JSON: return CAT(record, f, str)->n == 0;
-	case F_INT: return *CAT(record, f, int64_t) == 0;
-	case F_BOOL: return !*CAT(record, f, bool);
+	case F_NUM: return *CAT(record, f, int64_t) == 0;
+	case F_FLAG: return !*CAT(record, f, bool);
 	case F_TIME:
 	case F_CALENDAR:
 	case F_STAMP: return *CAT(record, f, ov_time) == 0;
-	case F_STRS: return CAT(record, f, struct strs)->n == 0;
+	case F_LIST: return CAT(record, f, struct strs)->n == 0;
 	case F_SEQS: return CAT(record, f, struct seqs)->n == 0;
 	case F_STATUS: /* what comes first in a table is not nothing */ return false;
 	case F_COUNTS:
@@ -260,17 +260,17 @@ static bool seqs_from_value(struct seqs *s, const value *v)
 static bool field_from_value(const struct field *f, void *record, const value *v)
 {
 	switch (f->type) {
-	case F_STR:
+	case F_TEXT:
 		if (v->kind == V_STR)
 			record_set_str(AT(record, f, str), v->s);
 		return v->kind == V_STR;
-	case F_INT: *AT(record, f, int64_t) = value_int_or(v, 0); return v->kind == V_INT;
-	case F_BOOL: *AT(record, f, bool) = value_bool_or(v, false); return v->kind == V_BOOL;
+	case F_NUM: *AT(record, f, int64_t) = value_int_or(v, 0); return v->kind == V_INT;
+	case F_FLAG: *AT(record, f, bool) = value_bool_or(v, false); return v->kind == V_BOOL;
 	case F_TIME:
 	case F_CALENDAR:
 	case F_STAMP: return time_from_value(AT(record, f, ov_time), v);
 	case F_STATUS: return status_from_value(f->table, AT(record, f, int), v);
-	case F_STRS: return strs_from_value(AT(record, f, struct strs), v);
+	case F_LIST: return strs_from_value(AT(record, f, struct strs), v);
 	case F_COUNTS: return counts_from_value(f->table, AT(record, f, int32_t), v);
 	case F_AMOUNTS: return record_read_amounts(f->table, AT(record, f, int64_t), v);
 	case F_JSON: return json_from_value(AT(record, f, str), v);
@@ -338,9 +338,9 @@ void record_done(const struct record_type *t, void *record)
 	for (size_t i = 0; i < t->n; i++) {
 		const struct field *f = &t->fields[i];
 
-		if (f->type == F_STR || f->type == F_JSON)
+		if (f->type == F_TEXT || f->type == F_JSON)
 			record_set_str(AT(record, f, str), (str){ 0 });
-		else if (f->type == F_STRS)
+		else if (f->type == F_LIST)
 			strs_clear(AT(record, f, struct strs));
 		else if (f->type == F_SEQS)
 			vec_done(AT(record, f, struct seqs));

@@ -1,8 +1,15 @@
 #pragma once
 /*
- * Records of the state as data: each struct of the model has one table of its fields. From that
- * table come the JSON that the API shows, the snapshot, its reader, and the freeing of what the
- * record owns. Texts in a record are heap copies that it owns; change them with record_set_*.
+ * Records of the state as data. Each field of a record is one row in a .def of this folder:
+ *
+ *	#define WATCHER_ROWS(X) \
+ *		X(TEXT, instance, "what it is, where the name does not tell") \
+ *		X(STATUS, status, watcher_status, watcher_statuses) \
+ *		X(COUNTS, acts, ACT_COUNT, acts)
+ *
+ * From the rows come the members of the struct (`WATCHER_ROWS(MEMBER);`), the JSON that the API shows,
+ * the snapshot, its reader, and the freeing of what the record owns. They stand in the order in which they
+ * are stored. Texts in a record are heap copies that it owns; change them with record_set_*.
  */
 #include "base/ov.h"
 #include "data/value/value.h"
@@ -22,17 +29,17 @@ struct seqs {
 };
 
 enum field_type {
-	F_STR,  /* str */
-	F_INT,  /* int64_t */
-	F_BOOL, /* bool */
+	F_TEXT, /* str */
+	F_NUM,  /* int64_t */
+	F_FLAG, /* bool */
 	/* ov_time; 0 is absent. When the machine's clock is set (core/fold/apply_clock.c) ... */
 	F_TIME,     /* ... it goes along: as long ago, or as far ahead, as before */
 	F_CALENDAR, /* ... it stays, being a date or a time of day; no wait becomes longer by that */
 	F_STAMP,    /* ... it stays: it is compared with what stands in the log or elsewhere */
 	F_STATUS,   /* an enum (int) with a status_table */
-	F_STRS,     /* struct strs */
+	F_LIST,     /* struct strs */
 	F_COUNTS,   /* int32_t[table->n]; shown as an object of the non-zero ones */
-	F_AMOUNTS,  /* int64_t[table->n]; shown as an object of the non-zero ones */
+	F_AMOUNTS,  /* int64_t[RESOURCE_COUNT]; shown as an object of the non-zero ones */
 	F_JSON,     /* str holding canonical JSON, shown as that value */
 	F_SEQS,     /* struct seqs */
 };
@@ -43,6 +50,22 @@ struct field {
 	size_t offset;
 	const struct status_table *table;
 };
+
+/* A row as a member of its struct; or as none, where its struct has it at another place. */
+#define MEMBER(type, ...) STORED_##type(__VA_ARGS__)
+#define NO_MEMBER(...)
+#define STORED_TEXT(name, ...) str name;
+#define STORED_NUM(name, ...) int64_t name;
+#define STORED_FLAG(name, ...) bool name;
+#define STORED_TIME(name, ...) ov_time name;
+#define STORED_CALENDAR(name, ...) ov_time name;
+#define STORED_STAMP(name, ...) ov_time name;
+#define STORED_STATUS(name, type, ...) enum type name;
+#define STORED_LIST(name, ...) struct strs name;
+#define STORED_COUNTS(name, count, ...) int32_t name[count];
+#define STORED_AMOUNTS(name, ...) int64_t name[RESOURCE_COUNT];
+#define STORED_JSON(name, ...) str name;
+#define STORED_SEQS(name, ...) struct seqs name;
 
 struct record_type {
 	const char *noun;

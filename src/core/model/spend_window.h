@@ -6,14 +6,13 @@
  */
 #include "base/ov.h"
 #include "core/model/record.h"
+#include "core/model/traffic.def"
 #include "core/model/transition.h"
 
 enum { WINDOW_HOURS = 25 }; /* 24 whole ones, and the one that is not over yet */
 
 struct spend_hour {
-	int64_t hour; /* since 1970; 0: nothing was spent */
-	int64_t spent[RESOURCE_COUNT];
-	int64_t unpriced, untold; /* of its runs, as in struct usage_row */
+	SPEND_HOUR_ROWS(MEMBER);
 };
 
 struct spend_window {

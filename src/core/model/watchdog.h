@@ -7,6 +7,7 @@
  */
 #include "base/ov.h"
 #include "core/model/record.h"
+#include "core/model/traffic.def"
 
 struct state;
 
@@ -18,15 +19,11 @@ enum {
 
 /* One watchdog, and its newest act that was recorded. */
 struct watcher {
-	str instance;
-	int64_t n;
-	ov_time at;
+	WATCHER_ROWS(MEMBER);
 };
 
 struct vigil {
-	struct seqs history; /* the newest events about the daemon and its watchdog, LIMIT_KEPT */
-	int64_t forgotten_n; /* the greatest of the watchers that were forgotten */
-	ov_time forgotten_at;
+	VIGIL_ROWS(MEMBER);
 };
 
 /*
@@ -35,8 +32,7 @@ struct vigil {
  * when the machine sleeps; of two boots they tell nothing.
  */
 struct clock_known {
-	str boot; /* the boot's id; empty: nothing is known */
-	int64_t set_ms, slept_ms;
+	CLOCK_KNOWN_ROWS(MEMBER);
 };
 
 extern const struct record_type watcher_record, vigil_record, clock_known_record;

@@ -7,32 +7,29 @@
 #include "core/plan/plan_members.h"
 #include "data/value/json.h"
 
-#define MEMBER(key, type, name)                        \
-	{                                              \
-		key, type, offsetof(struct node, name) \
-	}
+#define IN_NODE(name) offsetof(struct node, name)
 
 /* Everything that a document says about a node, but for its id, its place and its children. */
 const struct plan_member plan_members[] = {
-	MEMBER("name", F_STR, name),
-	MEMBER("objective", F_STR, objective),
-	MEMBER("outcome", F_STR, outcome),
-	MEMBER("acceptance", F_STRS, acceptance),
-	MEMBER("deps", F_STRS, deps),
-	MEMBER("definitionOfDone", F_STR, definition_of_done),
-	MEMBER("scopePaths", F_STRS, scope_paths),
-	MEMBER("effort", F_STR, effort),
-	MEMBER("risk", F_STR, risk),
-	MEMBER("requiredTools", F_STRS, required_tools),
-	MEMBER("toolsAllow", F_STRS, tools_allow),
-	MEMBER("toolsDeny", F_STRS, tools_deny),
-	MEMBER("suggestedAgent", F_STR, suggested_agent),
-	MEMBER("role", F_STR, role),
-	MEMBER("checkCommand", F_STR, check_command),
-	MEMBER("verification", F_JSON, verification),
-	MEMBER("oversight", F_JSON, oversight),
-	MEMBER("priority", F_INT, priority),
-	MEMBER("sequential", F_BOOL, sequential),
+	{ "name", F_TEXT, IN_NODE(name) },
+	{ "objective", F_TEXT, IN_NODE(objective) },
+	{ "outcome", F_TEXT, IN_NODE(outcome) },
+	{ "acceptance", F_LIST, IN_NODE(acceptance) },
+	{ "deps", F_LIST, IN_NODE(deps) },
+	{ "definitionOfDone", F_TEXT, IN_NODE(definition_of_done) },
+	{ "scopePaths", F_LIST, IN_NODE(scope_paths) },
+	{ "effort", F_TEXT, IN_NODE(effort) },
+	{ "risk", F_TEXT, IN_NODE(risk) },
+	{ "requiredTools", F_LIST, IN_NODE(required_tools) },
+	{ "toolsAllow", F_LIST, IN_NODE(tools_allow) },
+	{ "toolsDeny", F_LIST, IN_NODE(tools_deny) },
+	{ "suggestedAgent", F_TEXT, IN_NODE(suggested_agent) },
+	{ "role", F_TEXT, IN_NODE(role) },
+	{ "checkCommand", F_TEXT, IN_NODE(check_command) },
+	{ "verification", F_JSON, IN_NODE(verification) },
+	{ "oversight", F_JSON, IN_NODE(oversight) },
+	{ "priority", F_NUM, IN_NODE(priority) },
+	{ "sequential", F_FLAG, IN_NODE(sequential) },
 };
 const size_t plan_members_n = ARRAY_LEN(plan_members);
 
@@ -57,10 +54,10 @@ static value *member_value(struct arena *a, const struct plan_member *m, const s
 	value *v = NULL;
 
 	switch (m->type) {
-	case F_STR: return value_str(a, *(const str *)at);
-	case F_STRS: return strs_to_value(a, at);
-	case F_BOOL: return value_bool(a, *(const bool *)at);
-	case F_INT: return *(const int64_t *)at ? value_int(a, *(const int64_t *)at) : NULL;
+	case F_TEXT: return value_str(a, *(const str *)at);
+	case F_LIST: return strs_to_value(a, at);
+	case F_FLAG: return value_bool(a, *(const bool *)at);
+	case F_NUM: return *(const int64_t *)at ? value_int(a, *(const int64_t *)at) : NULL;
 	case F_JSON: (void)json_parse(a, *(const str *)at, NULL, &v, NULL); return v;
 	default: return NULL;
 	}

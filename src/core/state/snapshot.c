@@ -8,21 +8,8 @@
 #include "core/state/habit.h"
 #include "data/value/json.h"
 
-/* What there is one of, beside the sections and the records. */
-static const struct field head_fields[] = {
-	FIELD(state, seq, F_INT),
-	FIELD(state, at, F_STAMP),
-	FIELD(state, next_escalation, F_INT),
-	FIELD(state, outage_since, F_STAMP),
-	FIELD(state, outage_over_at, F_STAMP),
-	FIELD(state, outage_ignored_until, F_STAMP),
-	FIELD(state, target, F_STR),
-	FIELD(state, target_branch, F_STR),
-	FIELD(state, target_head, F_STR),
-	FIELD(state, target_before, F_STR),
-	FIELD(state, target_seen_at, F_STAMP),
-	FIELD(state, failing, F_STR),
-};
+#define STATE_FIELD(...) FIELD(state, __VA_ARGS__)
+static const struct field head_fields[] = { STATE_ROWS(STATE_FIELD, STATE_FIELD) };
 static const struct record_type head_record = { "snapshot", head_fields, ARRAY_LEN(head_fields) };
 
 /* ---- a goal and what belongs to it ---- */

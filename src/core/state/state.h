@@ -10,18 +10,11 @@
 #include "core/model/limits.h"
 #include "core/model/model.h"
 #include "core/model/watchdog.h"
+#include "core/state/state.def"
 
 struct state {
-	uint64_t seq; /* of the last applied event */
-	ov_time at;   /* its time */
-	str target;   /* the branch that the last daemon brought work to; empty: none did yet */
-	/*
-	 * Where the target branch was seen last, and when; empty: never. And where it was before something
-	 * that is neither Overseer nor the user moved it, as long as it can be put back.
-	 */
-	str target_branch, target_head, target_before;
-	ov_time target_seen_at;
-	str failing; /* instance of the daemon that cannot go on, until the next one starts */
+	uint64_t seq;
+	STATE_ROWS(MEMBER, NO_MEMBER);
 
 	struct map goals_by_id, nodes_by_key, assignments_by_id, runs_by_id, workers_by_name,
 			effects_by_id, dispatches_by_id;
@@ -52,10 +45,6 @@ struct state {
 	struct list judged;       /* runs of which an iteration is to be made */
 	struct list effects;      /* open ones, oldest first: the outbox */
 	size_t finished_count, retired_count;
-	int64_t next_escalation;
-	ov_time outage_ignored_until; /* a person said that it was none */
-	ov_time outage_over_at;       /* when the last one was over */
-	ov_time outage_since; /* so many runs fell silent at once that none is touched; 0: no */
 };
 
 struct state *state_new(uint64_t hash_seed);
