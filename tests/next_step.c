@@ -28,10 +28,10 @@ static bool asked_for(const struct state *s, const char *kind)
 
 static const char *blocked_step(const struct state *s, const struct node *n)
 {
-	if (n->blocked_until)
+	if (n->block.until)
 		return "a timer";
-	if (str_starts(n->blocked_by, STR("human:")) ||
-			(n->block == BLOCK_LOGIN && asked_for(s, "login")))
+	if (str_starts(n->block.by, STR("human:")) ||
+			(n->block.kind == BLOCK_LOGIN && asked_for(s, "login")))
 		return "a person knows";
 	/* Its entry is part of the one about the pause of auto mode. */
 	if (task_was_given_up(n) && str_is(s->automatic.pause_cause, PAUSE_FAILURES))
@@ -50,7 +50,7 @@ static const char *blocked_step(const struct state *s, const struct node *n)
 
 static bool ladder_goes_on(const struct node *n)
 {
-	return n->episode_open && !n->rungs[RUNG_ESCALATE];
+	return n->stall.open && !n->stall.rungs[RUNG_ESCALATE];
 }
 
 /* Nothing new is begun in a goal whose budget is spent: somebody has to know. */
@@ -106,7 +106,7 @@ const struct node *next_step_lacking(const struct state *s)
 		for (size_t i = 0; goal->status == GOAL_ACTIVE && i < goal->nodes.n; i++) {
 			const struct node *n = goal->nodes.p[i];
 
-			if (node_is_leaf(n) && !n->removed_in && !next_step(s, n))
+			if (node_is_leaf(n) && !n->def.removed_in && !next_step(s, n))
 				return n;
 		}
 	}

@@ -1149,7 +1149,7 @@ TEST(a_silent_run_is_looked_at_which_is_no_event)
 	s.now += OV_SECOND;
 	engine_touch(s.engine);
 	engine_commit(s.engine);
-	assert_true(node_of(&s, "T1")->episode_open);
+	assert_true(node_of(&s, "T1")->stall.open);
 	assert_true(engine_head(s.engine) > head);
 	s.observations = NULL;
 	map_done(&runs);

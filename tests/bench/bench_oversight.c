@@ -335,7 +335,7 @@ static void write_history(struct bench *b, int64_t upto)
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = g->nodes.p[i];
 
-		for (int64_t k = n->iterations_n + 1; n->iterations.n && k <= upto; k++) {
+		for (int64_t k = n->watch.iterations_n + 1; n->iterations.n && k <= upto; k++) {
 			struct iteration it = *vec_last(&n->iterations);
 			struct event e = { .kind = EV_ITERATION_RECORDED,
 				.at = b->now,

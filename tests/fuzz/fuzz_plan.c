@@ -90,7 +90,7 @@ static void work_on(struct arena *a, const value *plan, size_t nodes, const valu
 	if (second && decide(&cx, STR("plan.apply"), params, &result, NULL) == 0) {
 		apply_all(s, &out);
 		for (size_t i = 0; i < s->goals.p[0]->nodes.n; i++)
-			if (s->goals.p[0]->nodes.p[i]->removed_in &&
+			if (s->goals.p[0]->nodes.p[i]->def.removed_in &&
 					s->goals.p[0]->nodes.p[i]->status != NODE_CANCELLED)
 				abort();
 		ticks(&cx, s);

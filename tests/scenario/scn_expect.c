@@ -197,7 +197,7 @@ static void expect_wake(struct scn *s, const struct args *a)
 
 static void expect_backoff(struct scn *s, const struct args *a)
 {
-	expect_moment(s, "its backoff", scn_node(s, a->v[0].s)->backoff_until, a->v[1].s);
+	expect_moment(s, "its backoff", scn_node(s, a->v[0].s)->stall.backoff_until, a->v[1].s);
 }
 
 static void expect_due(struct scn *s, const struct args *a)
@@ -209,7 +209,7 @@ static void expect_due(struct scn *s, const struct args *a)
 
 static void expect_epoch(struct scn *s, const struct args *a)
 {
-	expect_number(s, "its epoch", scn_node(s, a->v[0].s)->epoch, a->v[1].s);
+	expect_number(s, "its epoch", scn_node(s, a->v[0].s)->work.epoch, a->v[1].s);
 }
 
 /* "read,edit", "all", "all-Bash": what is allowed, then what is denied. */
@@ -252,7 +252,7 @@ static void expect_failures(struct scn *s, const struct args *a)
 
 	if (cause < 0)
 		scn_fail(s, "there is no such cause");
-	expect_number(s, "the number of failures", scn_node(s, a->v[0].s)->failures[cause],
+	expect_number(s, "the number of failures", scn_node(s, a->v[0].s)->work.failures[cause],
 			a->v[2].s);
 }
 

@@ -290,7 +290,7 @@ static void old_run_reports(struct scn *s, const struct args *a)
 	list_each (it, &s->f.state->retired_runs) {
 		const struct run *r = list_entry(it, struct run, link);
 
-		if (str_eq(r->node_id, n->id) && r->epoch < n->epoch) {
+		if (str_eq(r->node_id, n->id) && r->epoch < n->work.epoch) {
 			report(s, arena_str(&s->f.arena, r->id), update_of(s, a), false);
 			return;
 		}
@@ -298,7 +298,7 @@ static void old_run_reports(struct scn *s, const struct args *a)
 	list_each (it, &s->f.state->runs) {
 		const struct run *r = list_entry(it, struct run, link);
 
-		if (str_eq(r->node_id, n->id) && r->epoch < n->epoch) {
+		if (str_eq(r->node_id, n->id) && r->epoch < n->work.epoch) {
 			report(s, arena_str(&s->f.arena, r->id), update_of(s, a), false);
 			return;
 		}

@@ -234,7 +234,7 @@ void books_replanned(struct checker *c, str goal)
 		n->status = g->nodes.p[i]->status;
 		if (!node_is_leaf(g->nodes.p[i]))
 			memset(n->failures, 0, sizeof(n->failures));
-		n->blocked_until = g->nodes.p[i]->blocked_until;
+		n->blocked_until = g->nodes.p[i]->block.until;
 	}
 }
 

@@ -184,12 +184,12 @@ static void fill_in(struct exec_task *t, const struct effect *fx, const struct a
 		return;
 	t->run_id = arena_str(a, fx->run_id.n ? fx->run_id : as->run_id);
 	t->branch = arena_str(a, as->branch);
-	t->start = arena_str(a, as->node->handover);
+	t->start = arena_str(a, as->node->next.handover);
 	t->base = arena_str(a, as->base);
 	t->candidate = arena_str(a, as->candidate);
-	t->commit = arena_str(a, as->node->commit);
+	t->commit = arena_str(a, as->node->work.commit);
 	if (fx->kind != FX_WORKER)
-		t->key = exec_accept_key(a, as->id, as->node->reverts);
+		t->key = exec_accept_key(a, as->id, as->node->work.reverts);
 	/* The commits of a branch are kept under the key of the accept that makes them one. */
 	if (fx->kind == FX_REBASE)
 		t->rescue_ref = arena_printf(a, "refs/overseer/rescue/" STR_FMT "/" STR_FMT,

@@ -342,10 +342,11 @@ static const struct node *sequential_before(const struct node *n)
 {
 	const struct node *found = NULL;
 
-	if (n->parent ? !n->parent->sequential : !n->goal->sequential)
+	if (n->parent ? !n->parent->def.sequential : !n->goal->sequential)
 		return NULL;
 	for (size_t i = 0; i < n->goal->nodes.n && n->goal->nodes.p[i] != n; i++)
-		if (!n->goal->nodes.p[i]->removed_in && n->goal->nodes.p[i]->parent == n->parent)
+		if (!n->goal->nodes.p[i]->def.removed_in &&
+				n->goal->nodes.p[i]->parent == n->parent)
 			found = n->goal->nodes.p[i];
 	return found;
 }
@@ -364,8 +365,8 @@ static void order_event(struct checker *c, const struct event *e)
 					EV_FMT ": " STR_FMT " comes after " STR_FMT
 					       ", which is not finished",
 					EV_ARG(e), STR_ARG(n->id), STR_ARG(before->id));
-		for (size_t i = 0; i < n->deps.n; i++) {
-			const struct node *d = state_node(c->shadow, e->goal, n->deps.p[i]);
+		for (size_t i = 0; i < n->def.deps.n; i++) {
+			const struct node *d = state_node(c->shadow, e->goal, n->def.deps.p[i]);
 
 			if (d && !is_over(c, d))
 				sim_violated(c->s, inv_order_kept.name,
@@ -382,7 +383,7 @@ static bool order_sabotage(struct checker *c)
 		struct node_book *b = c->node_list.p[i];
 		const struct node *n = state_node(c->shadow, b->goal->id, b->id);
 
-		if (!n || !node_is_leaf(n) || n->removed_in || n->deps.n == 0 ||
+		if (!n || !node_is_leaf(n) || n->def.removed_in || n->def.deps.n == 0 ||
 				node_is_ready(c->shadow, n))
 			continue;
 		forge_show(c, forge(c, EV_ASSIGNMENT_CREATED, b));

@@ -29,15 +29,15 @@ static void step_lost(struct checker *c, const struct node *n)
 			STR_ARG(n->key), status_name(&node_statuses, (int)n->status),
 			(long long)((c->s->t - b->lost_at) / OV_SECOND),
 			as ? status_name(&as_statuses, (int)as->status) : "none",
-			as ? status_name(&stages, (int)as->stage) : "", n->episode_open,
-			(int)n->rungs[RUNG_ESCALATE], status_name(&block_kinds, (int)n->block),
-			STR_ARG(n->blocked_by));
+			as ? status_name(&stages, (int)as->stage) : "", n->stall.open,
+			(int)n->stall.rungs[RUNG_ESCALATE],
+			status_name(&block_kinds, (int)n->block.kind), STR_ARG(n->block.by));
 }
 
 /* A moment that has passed is no step any more. */
 static bool timer_is_over(const struct checker *c, const struct node *n)
 {
-	return n->status == NODE_BLOCKED && n->blocked_until && n->blocked_until < sim_now(c->s);
+	return n->status == NODE_BLOCKED && n->block.until && n->block.until < sim_now(c->s);
 }
 
 /* On the state that the log gives, which is the daemon's. */
@@ -54,7 +54,7 @@ static void steps_look(struct checker *c)
 		for (size_t k = 0; g->status == GOAL_ACTIVE && k < g->nodes.n; k++) {
 			const struct node *n = g->nodes.p[k];
 
-			if (!node_is_leaf(n) || n->removed_in || node_is_final(n) ||
+			if (!node_is_leaf(n) || n->def.removed_in || node_is_final(n) ||
 					(n->status == NODE_TODO && !todo))
 				continue;
 			if (!next_step(c->shadow, n) || timer_is_over(c, n))
@@ -124,7 +124,7 @@ static bool person_has(struct checker *c, const struct goal *g, const struct nod
 										str_eq(x->node, n->id)))))
 			return true;
 	}
-	return n && str_starts(n->blocked_by, STR("human:"));
+	return n && str_starts(n->block.by, STR("human:"));
 }
 
 /* Nobody's turn to be accepted comes before a person has answered. */
@@ -171,7 +171,7 @@ static void goal_has_ended(struct checker *c, const struct goal_book *b)
 	for (size_t i = 0; g && i < g->nodes.n; i++) {
 		const struct node *n = g->nodes.p[i];
 
-		if (!node_is_leaf(n) || n->removed_in || node_is_final(n))
+		if (!node_is_leaf(n) || n->def.removed_in || node_is_final(n))
 			continue;
 		open++;
 		if (!person_has(c, g, n) && !waits_behind_person(c, n) &&

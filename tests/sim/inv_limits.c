@@ -97,9 +97,10 @@ static bool could_begin(struct checker *c, const struct node *n, const struct as
 {
 	const struct policy *p = &c->s->config->policy;
 
-	return n->status == NODE_QUEUED && !n->assignment && !n->wanted_worker.n &&
-			node_is_leaf(n) && node_is_ready(c->shadow, n) && as->slot == WORKER_POOL &&
-			!n->goal->automatic && !n->epoch && str_eq(node_wants(p, n), as->agent);
+	return n->status == NODE_QUEUED && !n->assignment && !n->next.worker.n && node_is_leaf(n) &&
+			node_is_ready(c->shadow, n) && as->slot == WORKER_POOL &&
+			!n->goal->automatic && !n->work.epoch &&
+			str_eq(node_wants(p, n), as->agent);
 }
 
 static bool is_newest_claim(const struct checker *c, const struct assignment *as)

@@ -443,7 +443,7 @@ static void in_place_event(struct checker *c, const struct event *e)
 			event_status(e, "stage", &stages) != STAGE_NONE)
 		return;
 	/* A new plan leaves it out, or a person has opened again what it depends on. */
-	if (!n || n->removed_in || node_is_final(n) || !node_is_ready(c->shadow, n))
+	if (!n || n->def.removed_in || node_is_final(n) || !node_is_ready(c->shadow, n))
 		return;
 	if (str_contains(reason, STR("workers.max_waiting"))
 					? !in_pool(as) || pool_is_crowded(c, e->at)

@@ -156,7 +156,7 @@ static enum goal_health health_expected(struct checker *c, const struct goal_boo
 				? state_node(c->shadow, g->id, n->id)
 				: NULL;
 
-		if (real && !real->removed_in && !node_is_final(real))
+		if (real && !real->def.removed_in && !node_is_final(real))
 			severity = n->alarm;
 	}
 	if (severity == SEVERITY_CRITICAL)

@@ -142,7 +142,7 @@ static void reasons_look(struct checker *c)
 				k++) {
 			const struct node *n = g->nodes.p[k];
 
-			if (!node_is_leaf(n) || n->removed_in || node_is_final(n))
+			if (!node_is_leaf(n) || n->def.removed_in || node_is_final(n))
 				continue;
 			if (goes_on(n))
 				book_node(c, g->id, n->id)->about_t = 0;

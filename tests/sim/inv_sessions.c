@@ -117,7 +117,7 @@ static void words_taken(struct checker *c, const struct event *e)
 	const struct node *n = state_node(c->shadow, e->goal, e->node);
 	value *said = NULL;
 
-	if (!n || !n->said.n || json_parse(&c->scratch, n->said, NULL, &said, NULL) < 0)
+	if (!n || !n->told.said.n || json_parse(&c->scratch, n->told.said, NULL, &said, NULL) < 0)
 		return;
 	for (size_t i = 0; i < value_count(said); i++) {
 		const value *entry = value_item(said, i);
@@ -165,11 +165,11 @@ static void words_event(struct checker *c, const struct event *e)
 				STR_ARG(repeated));
 	if (e->kind == EV_DISPATCH_RESULT && value_bool_at(e->data, "taken"))
 		words_taken(c, e);
-	if (e->kind == EV_NODE_ACCEPTED && as && as->node && as->node->said.n &&
+	if (e->kind == EV_NODE_ACCEPTED && as && as->node && as->node->told.said.n &&
 			session_resumes(&c->s->config->policy, as))
 		sim_violated(c->s, inv_words_reach.name,
 				EV_FMT ": accepted, though its agent was not told yet: " STR_FMT,
-				EV_ARG(e), STR_ARG(as->node->said));
+				EV_ARG(e), STR_ARG(as->node->told.said));
 }
 
 /* Words of a person wait for an agent, and somebody says that it has them. */
@@ -181,7 +181,8 @@ static bool words_sabotage(struct checker *c)
 		value *said = NULL;
 		struct event *e;
 
-		if (!n || !n->said.n || json_parse(&c->scratch, n->said, NULL, &said, NULL) < 0)
+		if (!n || !n->told.said.n ||
+				json_parse(&c->scratch, n->told.said, NULL, &said, NULL) < 0)
 			continue;
 		e = forge(c, EV_DISPATCH_RESULT, b);
 		forge_text(c, e, "dispatch", value_str_at(value_item(said, 0), "dispatch"));
@@ -211,7 +212,9 @@ static void fair_harvest(struct checker *c, const struct event *e)
 
 	if (!as || !b || !as->node)
 		return;
-	before = as->head.n ? as->head : as->node->handover.n ? as->node->handover : as->base;
+	before = as->head.n                         ? as->head
+			: as->node->next.handover.n ? as->node->next.handover
+						    : as->base;
 	b->changed = !str_eq(before, value_str_at(e->data, "head"));
 }
 

@@ -37,7 +37,7 @@ static void done_goal(struct checker *c, const struct event *e)
 		const struct node *n = g->nodes.p[i];
 		const struct node_book *b = book_node(c, g->id, n->id);
 
-		if (!node_is_leaf(n) || n->removed_in)
+		if (!node_is_leaf(n) || n->def.removed_in)
 			continue;
 		done += b->status == NODE_DONE;
 		if (b->status != NODE_DONE && b->status != NODE_CANCELLED)
@@ -56,7 +56,7 @@ static void done_verified(struct checker *c, const struct event *e, struct as_bo
 {
 	const struct node *n = state_node(c->shadow, e->goal, e->node);
 	str verdict = value_str_at(e->data, "verdict");
-	bool wanted = c->s->config->policy.check_command.n || (n && n->check_command.n);
+	bool wanted = c->s->config->policy.check_command.n || (n && n->def.check_command.n);
 
 	as->verified = str_is(verdict, "passed") ? as->passed
 						 : str_is(verdict, "skipped") && !wanted;

@@ -547,7 +547,7 @@ static void random_replan(struct fixture *f, struct rng *rng)
 	tasks = (value *)value_at(value_item(value_at(plan, "phases"), 0), "tasks");
 	for (size_t i = 0; i < g->nodes.n + 2 && value_count(tasks) < 7; i++) {
 		const struct node *n = i < g->nodes.n ? g->nodes.p[i] : NULL;
-		bool stays = n && (n->tier != TIER_TASK || node_is_final(n));
+		bool stays = n && (n->def.tier != TIER_TASK || node_is_final(n));
 		value *task;
 
 		if (rng_below(rng, 3) == 0 || (stays && rng_below(rng, 50)))
@@ -884,13 +884,13 @@ static void check_nodes(const struct state *s, const struct goal *g)
 		assert_ptr_equal(state_node(s, g->id, n->id), n);
 		assert_int_equal(n->position, i);
 		/* Who was removed stands last, for itself, and is over. */
-		if (n->removed_in) {
-			assert_true(n->removed_in <= g->plan_version && !listed && !n->parent);
+		if (n->def.removed_in) {
+			assert_true(n->def.removed_in <= g->plan_version && !listed && !n->parent);
 			assert_int_equal(n->children.n, 0);
 			assert_int_equal(n->status, NODE_CANCELLED);
 			continue;
 		}
-		assert_true(i == 0 || !g->nodes.p[i - 1]->removed_in);
+		assert_true(i == 0 || !g->nodes.p[i - 1]->def.removed_in);
 		assert_true(!n->parent || n->parent->position < i);
 		if (!node_is_leaf(n)) {
 			assert_false(listed);
@@ -904,9 +904,9 @@ static void check_nodes(const struct state *s, const struct goal *g)
 						((n->status == NODE_TODO && node_is_ready(s, n)) ||
 								n->status == NODE_QUEUED ||
 								(n->status == NODE_BLOCKED &&
-										n->blocked_until)));
+										n->block.until)));
 		assert_true(n->status != NODE_IN_PROGRESS || n->assignment);
-		assert_true(n->status != NODE_BLOCKED || n->unblock_when.n);
+		assert_true(n->status != NODE_BLOCKED || n->block.when.n);
 		assert_true(n->history.n <= LIMIT_KEPT);
 	}
 	assert_int_equal(leaves, g->leaves);

@@ -78,8 +78,8 @@ static int order(struct fixture *f, ov_time a_good, int64_t a_priority, ov_time 
 		int64_t b_priority)
 {
 	struct goal g = { .priority = 3 };
-	struct node m = { .goal = &g, .priority = a_priority },
-		    n = { .goal = &g, .priority = b_priority };
+	struct node m = { .goal = &g, .def.priority = a_priority },
+		    n = { .goal = &g, .def.priority = b_priority };
 	struct assignment a = { .id = STR("A_1"), .node = &m, .good_at = a_good },
 			  b = { .id = STR("A_2"), .node = &n, .good_at = b_good };
 
@@ -167,7 +167,7 @@ TEST(every_step_once_and_the_worker_is_what_it_does)
 	effect_end(&f, "T1", FX_ACCEPT, "ok", "", ACCEPTED);
 	/* Others wait for it until the command that comes after has passed. */
 	assert_int_equal(n->status, NODE_IN_PROGRESS);
-	assert_true(str_is(n->commit, "c0ffee"));
+	assert_true(str_is(n->work.commit, "c0ffee"));
 	folds(&f);
 	settle(&f);
 	assert_int_equal(effect_of(&f, "T1")->kind, FX_POST);
@@ -229,7 +229,7 @@ TEST(outcomes_that_let_go_of_the_turn)
 		effect_end(&f, "T1", effect_of(&f, "T1")->kind, cases[i].outcome, "why", "");
 		/* A checkout that is in the way is waited for, not counted. */
 		for (int c = 0; c < CAUSE_COUNT; c++)
-			assert_int_equal(n->failures[c],
+			assert_int_equal(n->work.failures[c],
 					c == (int)cases[i].cause && c != CAUSE_DIRTY);
 		assert_int_equal(n->assignment->stage, cases[i].next);
 		assert_int_equal(n->assignment->candidate.n, 0);
@@ -314,10 +314,10 @@ TEST(gate_is_capped)
 	for (int i = 1; i <= 3; i++) {
 		bring_to(&f, "T1", STAGE_GATE);
 		effect_end(&f, "T1", FX_GATE, "failed", "red", "");
-		assert_int_equal(n->failures[CAUSE_GATE], i);
+		assert_int_equal(n->work.failures[CAUSE_GATE], i);
 		f.now += OV_HOUR;
 	}
-	assert_true(n->episode_open);
+	assert_true(n->stall.open);
 	assert_int_equal(worker_status(&f, "pool-1"), WORKER_IDLE);
 	folds(&f);
 	fixture_done(&f);
@@ -469,15 +469,15 @@ static void taken_back(struct fixture *f)
 	settle(f);
 	effect_end(f, "T1", FX_REVERT, "ok", "", "'commit': 'feed'");
 	assert_int_equal(n->status, NODE_QUEUED);
-	assert_int_equal(n->reverts, 1);
-	assert_int_equal(n->commit.n, 0);
-	assert_true(str_is(n->handover, "h"));
+	assert_int_equal(n->work.reverts, 1);
+	assert_int_equal(n->work.commit.n, 0);
+	assert_true(str_is(n->next.handover, "h"));
 	folds(f);
 	settle(f);
-	assert_int_equal(n->epoch, 2);
+	assert_int_equal(n->work.epoch, 2);
 	assert_int_equal(effect_of(f, "T2")->kind, FX_REBASE);
 	assert_true(str_contains(prompt_build(&f->arena, n->assignment), STR("no deploy")));
-	assert_int_equal(n->feedback.n, 0);
+	assert_int_equal(n->next.feedback.n, 0);
 	assert_true(str_contains(accept_key(&f->arena, n->assignment), STR(".1")));
 	folds(f);
 	drain(f);
@@ -517,7 +517,7 @@ TEST(reverts_are_capped)
 		bring_to(&f, "T1", STAGE_REVERT);
 		effect_end(&f, "T1", FX_REVERT, "ok", "", "'commit': 'feed'");
 		settle(&f);
-		assert_int_equal(n->reverts, i);
+		assert_int_equal(n->work.reverts, i);
 	}
 	assert_int_equal(n->status, NODE_BLOCKED);
 	assert_non_null(open_question(&f, "reverted"));
@@ -561,7 +561,7 @@ TEST(post_that_cannot_be_run_is_tried_again_then_asked_about)
 	effect_end(&f, "T1", FX_POST, "error", "no fork", "");
 	settle(&f);
 	assert_non_null(open_question(&f, "post_accept"));
-	assert_int_equal(node_of(&f, "T1")->reverts, 0);
+	assert_int_equal(node_of(&f, "T1")->work.reverts, 0);
 	fixture_done(&f);
 }
 
@@ -687,7 +687,7 @@ TEST(who_is_reviewed)
 		f.policy.review = cases[i].review;
 		n = node_of(&f, "T1");
 		bring_to(&f, "T1", STAGE_HARVEST);
-		record_set_str(&n->risk, str_from(cases[i].risk));
+		record_set_str(&n->def.risk, str_from(cases[i].risk));
 		record_set_str(&n->goal->standing, str_from(cases[i].standing));
 		effect_end(&f, "T1", FX_HARVEST, "ok", "", HARVESTED);
 		settle(&f);
@@ -716,7 +716,7 @@ TEST(review_accepts_and_rejects)
 	/* However often: that is no failure of anybody's, and no wait comes before the next attempt. */
 	for (int i = 1; i <= 5; i++) {
 		answer(&f, "review", "reject: use the other file");
-		assert_int_equal(n->failures[CAUSE_REVIEW], i);
+		assert_int_equal(n->work.failures[CAUSE_REVIEW], i);
 		assert_int_equal(n->assignment->stage, STAGE_START);
 		assert_int_equal(worker_status(&f, "pool-1"), WORKER_WORKING);
 		assert_true(str_contains(n->assignment->feedback, STR("use the other file")));
@@ -769,7 +769,7 @@ TEST(leftovers_are_refused_where_that_is_configured)
 	bring_to(&f, "T1", STAGE_HARVEST);
 	effect_end(&f, "T1", FX_HARVEST, "ok", "", HARVESTED ", 'leftovers': true");
 	assert_int_equal(n->assignment->stage, STAGE_START);
-	assert_int_equal(n->failures[CAUSE_CHECK], 1);
+	assert_int_equal(n->work.failures[CAUSE_CHECK], 1);
 	assert_true(str_contains(n->assignment->feedback, STR("uncommitted")));
 	drain(&f);
 	assert_int_equal(n->status, NODE_DONE);
@@ -866,12 +866,12 @@ TEST(refused_work_goes_back_with_the_reason)
 					"'head': 'h', 'tree': 't', 'commits': 1, 'files_changed': "
 					"1, "
 					"'refused': 'the work has .git'");
-		assert_int_equal(n->failures[CAUSE_CHECK], 1);
+		assert_int_equal(n->work.failures[CAUSE_CHECK], 1);
 		assert_int_equal(n->assignment->stage, STAGE_START);
 		assert_true(str_contains(n->assignment->feedback, STR("cannot be accepted: ")));
 		assert_true(str_contains(n->assignment->feedback, STR("has .git")));
 		/* It is kept: the next attempt continues from it. */
-		assert_true(n->handover.n > 0);
+		assert_true(n->next.handover.n > 0);
 		check_invariants(f.state, &f.policy);
 		fixture_done(&f);
 	}

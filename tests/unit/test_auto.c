@@ -260,7 +260,7 @@ TEST(no_more_than_its_agent_can_do)
 	on(&f);
 	f.policy.auto_agent = STR("b");
 	give_task(&f);
-	assert_int_equal(node_of(&f, "t1")->suggested_agent.n, 0);
+	assert_int_equal(node_of(&f, "t1")->def.suggested_agent.n, 0);
 	assert_false(asked(&f));
 	settle(&f);
 	assert_false(asked(&f));
@@ -482,7 +482,7 @@ TEST(tasks_given_up_in_a_row_pause_it_with_one_entry)
 	assert_int_equal(count_events(&f, EV_AUTO_RESUMED), 1);
 	assert_int_equal(f.state->automatic.failed_in_a_row, 0);
 	assert_int_equal(node_of(&f, "t1")->status, NODE_BLOCKED);
-	assert_true(str_starts(node_of(&f, "t1")->blocked_by, STR("human:")));
+	assert_true(str_starts(node_of(&f, "t1")->block.by, STR("human:")));
 	assert_true(asked(&f));
 	fixture_done(&f);
 }
@@ -520,7 +520,7 @@ static void get_stuck(struct fixture *f, const char *text, const char *node)
 		settle(f);
 	}
 	assert_int_equal(node_of(f, node)->status, NODE_BLOCKED);
-	assert_int_equal(node_of(f, node)->block, BLOCK_PAUSED);
+	assert_int_equal(node_of(f, node)->block.kind, BLOCK_PAUSED);
 	assert_int_equal(node_of(f, node)->goal->status, GOAL_ACTIVE);
 	assert_false(value_bool_at(last_event(f, EV_INTERVENTION_APPLIED)->data, "goal_wide"));
 	check_invariants(f->state, &f->policy);
@@ -587,7 +587,7 @@ TEST(a_dear_task_is_held_alone)
 		effect_end(&f, "t1", FX_CHECK, "failed", "error: the same", "");
 		settle(&f);
 	}
-	assert_int_equal(n->block, BLOCK_PAUSED);
+	assert_int_equal(n->block.kind, BLOCK_PAUSED);
 	assert_int_equal(n->goal->status, GOAL_ACTIVE);
 	assert_int_equal(n->goal->detections.n, 2);
 	assert_true(str_is(only_open(&f)->node_id, "t1"));
@@ -1175,7 +1175,7 @@ TEST(a_task_that_uses_up_its_budget_is_given_up)
 	o->tokens = 100;
 	settle(&f);
 	assert_int_equal(node_of(&f, "t1")->status, NODE_BLOCKED);
-	assert_int_equal(node_of(&f, "t1")->block, BLOCK_BUDGET);
+	assert_int_equal(node_of(&f, "t1")->block.kind, BLOCK_BUDGET);
 	assert_true(str_is(only_open(&f)->kind, "task_budget"));
 	assert_int_equal(f.state->automatic.failed_in_a_row, 1);
 	assert_int_equal(f.state->automatic.errors, 1);
@@ -1203,7 +1203,7 @@ TEST(a_task_s_time_and_runs_are_bounded)
 	assert_true(f.wake_at <= f.now + 1);
 	f.now += 1;
 	settle(&f);
-	assert_int_equal(node_of(&f, "t1")->block, BLOCK_BUDGET);
+	assert_int_equal(node_of(&f, "t1")->block.kind, BLOCK_BUDGET);
 	fixture_done(&f);
 
 	on(&f);
@@ -1214,7 +1214,7 @@ TEST(a_task_s_time_and_runs_are_bounded)
 			"'head':'h','tree':'t','commits':0,'files_changed':0");
 	f.now += OV_HOUR;
 	settle(&f);
-	assert_int_equal(node_of(&f, "t1")->block, BLOCK_BUDGET);
+	assert_int_equal(node_of(&f, "t1")->block.kind, BLOCK_BUDGET);
 	assert_int_equal(count_events(&f, EV_RUN_CREATED), 1);
 	fixture_done(&f);
 }

@@ -314,7 +314,7 @@ TEST(a_task_has_a_budget_of_its_own)
 {
 	struct auto_mode m = { 0 };
 	struct goal g = { .status = GOAL_ACTIVE, .automatic = &m };
-	struct node n = { .goal = &g, .spent = { 19, OV_HOUR, 999, 0 } };
+	struct node n = { .goal = &g, .spend.used = { 19, OV_HOUR, 999, 0 } };
 	struct policy p = { .task_budget = { 20, 4 * OV_HOUR, 1000, -1 } };
 	struct budget_live live = { .runs = 1 };
 
@@ -323,14 +323,14 @@ TEST(a_task_has_a_budget_of_its_own)
 	assert_int_equal(task_judge(&p, &n, &live).level, BUDGET_SPENT);
 	assert_int_equal(task_judge(&p, &n, &live).resource, RES_TOKENS);
 	live.used[RES_TOKENS] = 0;
-	n.spent[RES_ITERATIONS] = 20;
+	n.spend.used[RES_ITERATIONS] = 20;
 	/* It counts already: it may end. */
 	assert_int_equal(task_judge(&p, &n, &live).level, BUDGET_FINE);
 	assert_int_equal(task_judge(&p, &n, NULL).level, BUDGET_SPENT);
-	n.spent_before[RES_ITERATIONS] = 20;
+	n.spend.used_before[RES_ITERATIONS] = 20;
 	assert_int_equal(task_judge(&p, &n, NULL).level, BUDGET_FINE);
 	g.automatic = NULL;
-	n.spent[RES_ITERATIONS] = 100;
+	n.spend.used[RES_ITERATIONS] = 100;
 	assert_int_equal(task_judge(&p, &n, NULL).level, BUDGET_FINE);
 }
 

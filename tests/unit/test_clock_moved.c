@@ -304,20 +304,20 @@ TEST(sleep_during_recovery)
 
 	begin(&f);
 	n = node_of(&f, "T1");
-	for (int i = 0; i < 50 && !n->episode_open; i++) {
+	for (int i = 0; i < 50 && !n->stall.open; i++) {
 		f.now += OV_MINUTE;
 		observe(&f, n)->looked_at = f.now;
 		settle(&f);
 	}
-	assert_true(n->episode_open && n->backoff_until > f.now);
-	left = n->backoff_until - f.now;
+	assert_true(n->stall.open && n->stall.backoff_until > f.now);
+	left = n->stall.backoff_until - f.now;
 	sleep_for(&f, 8 * OV_HOUR);
 	observe(&f, n)->looked_at = f.now;
 	settle(&f);
-	assert_true(n->episode_open);
+	assert_true(n->stall.open);
 	assert_int_equal(n->assignment->status, AS_STALLED);
-	assert_int_equal(n->backoff_until - f.now, left);
-	assert_int_equal(n->recoveries, 1);
+	assert_int_equal(n->stall.backoff_until - f.now, left);
+	assert_int_equal(n->stall.recoveries, 1);
 	fixture_done(&f);
 }
 

@@ -44,14 +44,14 @@ static struct node *escalated(struct fixture *f)
 	stall_all(f, 1);
 	n = node_of(f, "T1");
 	observe(f, n)->process_unknown = observe(f, n)->tree_unknown = true;
-	for (int i = 0; i < 50 && !n->rungs[RUNG_ESCALATE]; i++) {
+	for (int i = 0; i < 50 && !n->stall.rungs[RUNG_ESCALATE]; i++) {
 		if (n->assignment->effect)
 			effect_end(f, "T1", FX_SEND, "ok", "", "");
 		f->now += OV_MINUTE;
 		look_at(f, "T1");
 		settle(f);
 	}
-	assert_int_equal(n->rungs[RUNG_ESCALATE], 1);
+	assert_int_equal(n->stall.rungs[RUNG_ESCALATE], 1);
 	assert_int_equal(n->assignment->stage, STAGE_RUNNING);
 	assert_int_equal(vec_last(&f->state->escalations)->status, ESC_OPEN);
 	return n;
@@ -85,21 +85,21 @@ TEST(a_login_is_back_when_a_run_that_began_later_works)
 	effect_end(&f, "T1", FX_HARVEST, "ok", "",
 			"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
 	settle(&f);
-	assert_int_equal(node_of(&f, "T1")->block, BLOCK_LOGIN);
+	assert_int_equal(node_of(&f, "T1")->block.kind, BLOCK_LOGIN);
 	run_end(&f, "T2", 77);
 	settle(&f);
 	effect_end(&f, "T2", FX_HARVEST, "ok", "",
 			"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
 	settle(&f);
-	assert_int_equal(node_of(&f, "T2")->block, BLOCK_LOGIN);
+	assert_int_equal(node_of(&f, "T2")->block.kind, BLOCK_LOGIN);
 	bring_to(&f, "T3", STAGE_ACCEPT);
 	assert_int_equal(f.state->lanes.n, 1);
-	assert_int_equal(node_of(&f, "T1")->block, BLOCK_LOGIN);
+	assert_int_equal(node_of(&f, "T1")->block.kind, BLOCK_LOGIN);
 	/* Somebody who logged it in unblocks one of them; that it works tells the rest. */
 	f.now += OV_MINUTE;
 	submit(&f, "work.update", json(&f, "{'node': 'T1', 'status': 'queued', 'reason': 'r'}"));
 	assert_int_equal(f.state->lanes.n, 0);
-	assert_int_equal(node_of(&f, "T2")->block, BLOCK_LOGIN);
+	assert_int_equal(node_of(&f, "T2")->block.kind, BLOCK_LOGIN);
 	bring_to(&f, "T1", STAGE_REBASE);
 	assert_int_equal(node_of(&f, "T2")->status, NODE_IN_PROGRESS);
 	assert_int_not_equal(vec_last(&f.state->escalations)->status, ESC_OPEN);
@@ -211,7 +211,7 @@ TEST(a_stalled_run_is_ended_because_it_was_done)
 	}
 	assert_int_equal(n->assignment->stage, STAGE_STOP);
 	assert_true(n->assignment->stopping);
-	assert_int_equal(n->rungs[RUNG_NUDGE], 1);
+	assert_int_equal(n->stall.rungs[RUNG_NUDGE], 1);
 	fixture_done(&f);
 }
 
@@ -251,16 +251,16 @@ TEST(a_stall_that_was_dismissed_is_asked_about_again)
 	submit(&f, "inbox.dismiss", entry(&f, ""));
 	settle(&f);
 	assert_int_equal(n->assignment->status, AS_ACTIVE);
-	assert_false(n->episode_open);
+	assert_false(n->stall.open);
 	for (int i = 0; i < 200 && vec_last(&f.state->escalations)->number == number; i++) {
 		if (effect_of(&f, "T1") && effect_of(&f, "T1")->kind == FX_SEND)
 			effect_end(&f, "T1", FX_SEND, "ok", "", "");
-		observe(&f, n)->process_unknown = n->episode_open;
+		observe(&f, n)->process_unknown = n->stall.open;
 		f.now += OV_MINUTE;
 		look_at(&f, "T1");
 		settle(&f);
 	}
-	assert_int_equal(n->episode, 2);
+	assert_int_equal(n->stall.episode, 2);
 	assert_int_not_equal(vec_last(&f.state->escalations)->number, number);
 	fixture_done(&f);
 }
@@ -274,8 +274,8 @@ TEST(an_answer_between_two_runs_ends_the_stall)
 	run_end(&f, "T1", 1);
 	settle(&f);
 	submit(&f, "inbox.answer", entry(&f, ", 'answer': 'use the other one'"));
-	assert_false(n->episode_open);
-	assert_true(str_is(n->answer, "use the other one"));
+	assert_false(n->stall.open);
+	assert_true(str_is(n->told.answer, "use the other one"));
 	fixture_done(&f);
 }
 
@@ -292,12 +292,12 @@ TEST(failures_after_the_last_rung_are_put_before_a_person)
 			"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
 	settle(&f);
 	assert_int_equal(n->status, NODE_BLOCKED);
-	assert_int_equal(n->block, BLOCK_FAILED);
+	assert_int_equal(n->block.kind, BLOCK_FAILED);
 	assert_int_equal(f.state->escalations.p[0]->status, ESC_DISMISSED);
 	assert_int_equal(vec_last(&f.state->escalations)->status, ESC_OPEN);
 	submit(&f, "inbox.answer", entry(&f, ", 'answer': 'retry'"));
 	assert_int_equal(n->status, NODE_QUEUED);
-	assert_false(n->episode_open);
+	assert_false(n->stall.open);
 	fixture_done(&f);
 }
 
@@ -319,7 +319,7 @@ TEST(a_late_report_does_not_stop_the_ladder)
 	assert_int_equal(n->assignment->status, AS_STALLED);
 	assert_int_equal(n->assignment->stage, STAGE_NONE);
 	report(&f, n, "{'status': 'in_progress', 'summary': 'almost'}");
-	assert_true(n->episode_open);
+	assert_true(n->stall.open);
 	fixture_done(&f);
 }
 
@@ -352,16 +352,16 @@ TEST(nobody_acts_on_an_old_look)
 			json(&f, "{'dispatch': '" STR_FMT "', 'how': 'nonce'}",
 					STR_ARG(vec_last(&n->assignment->dispatches)->id)));
 	submit(&f, "goal.pause", json(&f, "{'goal': '" STR_FMT "'}", STR_ARG(n->goal->id)));
-	f.now = n->backoff_until;
+	f.now = n->stall.backoff_until;
 	look_at(&f, "T1");
 	settle(&f);
 	f.now += 6 * OV_HOUR;
 	submit(&f, "goal.resume", json(&f, "{'goal': '" STR_FMT "'}", STR_ARG(n->goal->id)));
 	settle(&f);
-	assert_int_equal(n->rungs[RUNG_REASSIGN], 0);
+	assert_int_equal(n->stall.rungs[RUNG_REASSIGN], 0);
 	look_at(&f, "T1");
 	settle(&f);
-	assert_int_equal(n->rungs[RUNG_REASSIGN], 1);
+	assert_int_equal(n->stall.rungs[RUNG_REASSIGN], 1);
 	fixture_done(&f);
 }
 
@@ -392,8 +392,8 @@ TEST(an_outage_is_one_even_when_they_fall_silent_one_by_one)
 	for (int k = 1; k <= 6; k++) {
 		const struct node *n = node_of(&f, (char[]){ 'T', (char)('0' + k), 0 });
 
-		stalled += n->episode_open;
-		assert_int_equal(n->rungs[RUNG_REASSIGN], 0);
+		stalled += n->stall.open;
+		assert_int_equal(n->stall.rungs[RUNG_REASSIGN], 0);
 	}
 	assert_true(f.state->outage_since);
 	assert_in_range(stalled, 0, 4);
@@ -500,14 +500,15 @@ TEST(a_resend_counts_as_the_last_time)
 
 	stall_all(&f, 1);
 	n = node_of(&f, "T1");
-	for (int i = 0; i < 60 && n->rungs[RUNG_RESEND] == n->skipped[RUNG_RESEND]; i++) {
+	for (int i = 0; i < 60 && n->stall.rungs[RUNG_RESEND] == n->stall.skipped[RUNG_RESEND];
+			i++) {
 		if (n->assignment->effect)
 			effect_end(&f, "T1", FX_SEND, "error", "nobody answered", "");
 		f.now += OV_MINUTE;
 		look_at(&f, "T1");
 		settle(&f);
 	}
-	assert_int_equal(n->rungs[RUNG_RESEND], 1);
+	assert_int_equal(n->stall.rungs[RUNG_RESEND], 1);
 	d = vec_last(&n->assignment->dispatches);
 	assert_int_equal(d->sends, 2);
 	assert_int_equal(d->at, f.now);
@@ -530,12 +531,12 @@ TEST(what_a_person_told_it_counts_as_the_last_time)
 	effect_end(&f, "T1", FX_SEND, "ok", "", "");
 	told = f.now;
 	while (f.now < told + f.policy.min_resend_interval - 10 * OV_SECOND) {
-		int32_t before = n->rungs[RUNG_NUDGE] + n->rungs[RUNG_RESEND];
+		int32_t before = n->stall.rungs[RUNG_NUDGE] + n->stall.rungs[RUNG_RESEND];
 
 		f.now += 10 * OV_SECOND;
 		look_at(&f, "T1");
 		settle(&f);
-		assert_int_equal(n->rungs[RUNG_NUDGE] + n->rungs[RUNG_RESEND], before);
+		assert_int_equal(n->stall.rungs[RUNG_NUDGE] + n->stall.rungs[RUNG_RESEND], before);
 	}
 	fixture_done(&f);
 }
@@ -616,7 +617,7 @@ TEST(no_model_is_asked_when_the_budget_is_spent)
 		settle(&f);
 		assert_null(n->goal->effect);
 	}
-	assert_int_equal(n->skipped[RUNG_REPLAN], 1);
+	assert_int_equal(n->stall.skipped[RUNG_REPLAN], 1);
 	fixture_done(&f);
 }
 
@@ -639,10 +640,10 @@ TEST(words_do_not_make_up_for_a_check_that_fails)
 								i)));
 		bring_to(&f, "T1", STAGE_CHECK);
 		effect_end(&f, "T1", FX_CHECK, "failed", "2 tests failed", "");
-		assert_int_equal(n->failures[CAUSE_CHECK], i);
+		assert_int_equal(n->work.failures[CAUSE_CHECK], i);
 		f.now += OV_MINUTE;
 	}
 	assert_int_equal(n->assignment->status, AS_STALLED);
-	assert_true(n->episode_open);
+	assert_true(n->stall.open);
 	fixture_done(&f);
 }

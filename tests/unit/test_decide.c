@@ -234,7 +234,7 @@ TEST(work_update_without_assignment)
 					cases[i].to);
 			assert_true(str_is(n->status_reason, "because"));
 		}
-		assert_int_equal(n->status == NODE_BLOCKED, n->blocked_by.n > 0);
+		assert_int_equal(n->status == NODE_BLOCKED, n->block.by.n > 0);
 		fixture_done(&f);
 	}
 }
@@ -370,11 +370,11 @@ TEST(blocked_at_every_place_then_unblocked)
 				fixture_done(&f);
 				continue;
 			}
-			epoch = n->epoch;
+			epoch = n->work.epoch;
 			submit(&f, "work.update", update(&f, "T1", "blocked"));
 			assert_int_equal(n->status, NODE_BLOCKED);
-			assert_true(str_is(n->blocked_by, "human:tester"));
-			assert_true(str_is(n->unblock_when, "a person says so"));
+			assert_true(str_is(n->block.by, "human:tester"));
+			assert_true(str_is(n->block.when, "a person says so"));
 			if (late) {
 				/* What was under way came to its end meanwhile, and held nothing. */
 				drain(&f);
@@ -385,7 +385,7 @@ TEST(blocked_at_every_place_then_unblocked)
 			assert_int_equal(n->status, NODE_QUEUED);
 			drain(&f);
 			assert_int_equal(n->status, NODE_DONE);
-			assert_int_equal(n->epoch, epoch + 1);
+			assert_int_equal(n->work.epoch, epoch + 1);
 			assert_int_equal(count_events(&f, EV_NODE_ACCEPTED), 1);
 			fixture_done(&f);
 		}

@@ -326,14 +326,14 @@ TEST(a_stall_is_answered)
 	x = (struct explain){ &f.arena, f.state, &f.policy, &f.observations, f.now, STR("") };
 	v = explain_node(&x, n);
 	assert_true(str_is(value_str_at(v, "state"), "in_progress"));
-	for (int i = 0; i < 4 && !n->episode_open; i++) {
+	for (int i = 0; i < 4 && !n->stall.open; i++) {
 		struct observation *o = observe(&f, n);
 
 		f.now += 8 * OV_MINUTE;
 		o->looked_at = f.now;
 		settle(&f);
 	}
-	assert_true(n->episode_open);
+	assert_true(n->stall.open);
 	x.now = f.now;
 	v = explain_node(&x, n);
 	assert_true(str_is(value_str_at(v, "state"), "stalled"));

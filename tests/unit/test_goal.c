@@ -278,7 +278,7 @@ TEST(pause_now_stops_runs)
 	submit(&f, "goal.resume", about(&f, ""));
 	settle(&f);
 	assert_false(str_eq(node_of(&f, "T1")->assignment->id, id));
-	assert_int_equal(node_of(&f, "T1")->epoch, 2);
+	assert_int_equal(node_of(&f, "T1")->work.epoch, 2);
 	drain(&f);
 	assert_int_equal(newest(&f)->status, GOAL_COMPLETED);
 	fixture_done(&f);
@@ -558,7 +558,7 @@ TEST(spent_goals_hold_no_worker)
 	drain(&f);
 	assert_int_equal(state_goal(f.state, second)->status, GOAL_COMPLETED);
 	assert_int_equal(node_in(&f, first, "T1")->status, NODE_QUEUED);
-	assert_true(str_is(node_in(&f, first, "T1")->handover, "h"));
+	assert_true(str_is(node_in(&f, first, "T1")->next.handover, "h"));
 	fixture_done(&f);
 }
 

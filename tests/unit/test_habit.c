@@ -558,9 +558,9 @@ TEST(one_that_says_nothing_is_looked_at_as_its_silence_doubles)
 	assert_int_equal(liveness_probe(as, o, f.now), OV_TIME_MAX);
 	o->process_at = 0;
 	assert_int_equal(liveness_probe(as, o, f.now), o->output_at + 4 * OV_MINUTE);
-	as->node->episode_open = true;
+	as->node->stall.open = true;
 	assert_int_equal(liveness_probe(as, o, f.now), OV_TIME_MAX);
-	as->node->episode_open = false;
+	as->node->stall.open = false;
 	fixture_done(&f);
 }
 

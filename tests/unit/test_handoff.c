@@ -79,7 +79,7 @@ TEST(accepted_work)
 	assert_true(has(c->transcript, "\"from_byte\":0"));
 	assert_true(str_is(c->agent, "a") && str_starts(c->session_key, STR("agent:a:A_")));
 	/* What is on the target is not handed over again. */
-	assert_int_equal(node_of(&f, "T1")->handover.n, 0);
+	assert_int_equal(node_of(&f, "T1")->next.handover.n, 0);
 	/* The phase has an open part. */
 	assert_null(node_of(&f, "P1")->handoff);
 	assert_int_equal(count_events(&f, EV_CRYSTALLIZED), 1);
@@ -200,11 +200,11 @@ TEST(the_next_one_is_told)
 	n = node_of(&f, "T1");
 	assert_non_null(n->assignment);
 	assert_int_equal(n->assignment->epoch, 2);
-	assert_true(str_is(n->handover, "abcdef0123456789"));
+	assert_true(str_is(n->next.handover, "abcdef0123456789"));
 	assert_int_equal(n->handoff->status, NODE_QUEUED);
 	prompt = prompt_build(&f.arena, n->assignment);
 	assert_true(has(prompt, "What was done before you"));
-	assert_true(has(prompt, handoff_text(&f.arena, n->handoff, n->handover).p));
+	assert_true(has(prompt, handoff_text(&f.arena, n->handoff, n->next.handover).p));
 	assert_true(has(prompt, "begins with what was left, commit abcdef012345"));
 	assert_true(has(prompt, "> half") && has(prompt, "> the rest") &&
 			has(prompt, "> which colour?"));
@@ -387,8 +387,8 @@ TEST(bounded_and_sanitized)
 					"abcdefghijklmnopqrstuvwxyz0123']"));
 	value_put(&f.arena, report_doc, "evidence", claims);
 	json_write_canonical(&text, report_doc);
-	n.report = buf_str(&text);
-	n.reported_at = 1;
+	n.report.merged = buf_str(&text);
+	n.report.at = 1;
 	v = handoff_leaf(&f.arena, &l);
 	assert_true(value_str_at(v, "summary").n <= HANDOFF_TEXT);
 	assert_true(utf8_valid(value_str_at(v, "summary")));

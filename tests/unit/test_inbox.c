@@ -51,7 +51,7 @@ TEST(an_answer_reaches_the_next_run)
 	number = fail_node(&f);
 	res = submit(&f, "inbox.answer", answer(&f, number, " use the other port "));
 	assert_true(str_is(value_str_at(res, "node_status"), "queued"));
-	assert_true(str_is(node_of(&f, "T1")->answer, "use the other port"));
+	assert_true(str_is(node_of(&f, "T1")->told.answer, "use the other port"));
 	assert_int_equal(node_of(&f, "T1")->status, NODE_QUEUED);
 	assert_int_equal(state_escalation(f.state, number)->status, ESC_ANSWERED);
 	assert_true(str_is(state_escalation(f.state, number)->answer, "use the other port"));
@@ -77,7 +77,7 @@ TEST(words_that_are_commands)
 		number = fail_node(&f);
 		submit(&f, "inbox.answer", answer(&f, number, cases[i].text));
 		assert_int_equal(node_of(&f, "T1")->status, cases[i].to);
-		assert_int_equal(node_of(&f, "T1")->answer.n, 0);
+		assert_int_equal(node_of(&f, "T1")->told.answer.n, 0);
 		if (cases[i].to == NODE_DONE)
 			assert_true(value_bool_at(last_event(&f, EV_NODE_STATUS)->data,
 					"override"));
@@ -116,12 +116,12 @@ TEST(options_by_prefix)
 	assert_non_null(strstr(refused(&f, "inbox.answer", answer(&f, number, "in-"), OV_EINVALID),
 			"in-process, in-memory"));
 	submit(&f, "inbox.answer", answer(&f, number, "r"));
-	assert_true(str_is(node_of(&f, "T1")->answer, "redis"));
+	assert_true(str_is(node_of(&f, "T1")->told.answer, "redis"));
 	/* It was not blocked, so nothing else happens to it. */
 	assert_int_equal(node_of(&f, "T1")->status, NODE_IN_PROGRESS);
 	number = ask(&f, "question", "T1", "'redis'");
 	submit(&f, "inbox.answer", answer(&f, number, "none of them"));
-	assert_true(str_is(node_of(&f, "T1")->answer, "none of them"));
+	assert_true(str_is(node_of(&f, "T1")->told.answer, "none of them"));
 	fixture_done(&f);
 }
 
@@ -197,7 +197,7 @@ TEST(a_text_for_the_agent)
 		refused(&f, "inbox.answer", answer(&f, number, "text: "), OV_EINVALID);
 		submit(&f, "inbox.answer", answer(&f, number, cases[i].text));
 		assert_int_equal(node_of(&f, "T1")->status, NODE_QUEUED);
-		assert_true(str_is(node_of(&f, "T1")->answer, cases[i].told));
+		assert_true(str_is(node_of(&f, "T1")->told.answer, cases[i].told));
 		assert_true(str_is(state_escalation(f.state, number)->answer, cases[i].told));
 		drain(&f);
 		fixture_done(&f);
@@ -217,11 +217,11 @@ TEST(a_question_takes_any_text)
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		number = ask(&f, "question", "T1", "'redis'");
 		submit(&f, "inbox.answer", answer(&f, number, words[i]));
-		assert_true(str_is(node_of(&f, "T1")->answer, words[i]));
+		assert_true(str_is(node_of(&f, "T1")->told.answer, words[i]));
 	}
 	number = ask(&f, "question", "T1", "");
 	submit(&f, "inbox.answer", answer(&f, number, "text: cancel"));
-	assert_true(str_is(node_of(&f, "T1")->answer, "cancel"));
+	assert_true(str_is(node_of(&f, "T1")->told.answer, "cancel"));
 	assert_int_equal(node_of(&f, "T1")->status, NODE_IN_PROGRESS);
 	fixture_done(&f);
 }
@@ -245,13 +245,13 @@ TEST(only_its_options)
 	submit(&f, "inbox.answer",
 			json(&f, "{'number': %lld, 'answer': 'in', 'only_options': true}",
 					(long long)number));
-	assert_true(str_is(node_of(&f, "T1")->answer, "in-process"));
+	assert_true(str_is(node_of(&f, "T1")->told.answer, "in-process"));
 	/* One without options takes any. */
 	number = ask(&f, "question", "T1", "");
 	submit(&f, "inbox.answer",
 			json(&f, "{'number': %lld, 'answer': 'as you like', 'only_options': true}",
 					(long long)number));
-	assert_true(str_is(node_of(&f, "T1")->answer, "as you like"));
+	assert_true(str_is(node_of(&f, "T1")->told.answer, "as you like"));
 	fixture_done(&f);
 }
 
@@ -267,7 +267,7 @@ TEST(an_agents_options_are_no_commands)
 	number = ask(&f, "question", "T1", "'done', 'cancel'");
 	submit(&f, "inbox.answer", answer(&f, number, "done"));
 	assert_int_equal(node_of(&f, "T1")->status, NODE_IN_PROGRESS);
-	assert_true(str_is(node_of(&f, "T1")->answer, "done"));
+	assert_true(str_is(node_of(&f, "T1")->told.answer, "done"));
 	number = ask(&f, "question", "T1", "");
 	submit(&f, "inbox.answer", answer(&f, number, "done"));
 	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
@@ -301,7 +301,7 @@ TEST(dismissed_the_node_waits_for_that_person)
 
 	fixture_init(&f);
 	number = fail_node(&f);
-	assert_true(str_is(node_of(&f, "T1")->blocked_by, "overseer"));
+	assert_true(str_is(node_of(&f, "T1")->block.by, "overseer"));
 	reason = arena_str(&f.arena, node_of(&f, "T1")->status_reason);
 	w = (struct world){ f.state, &f.policy };
 	assert_int_equal(value_count(value_at(view_status(&f.arena, &w, STR(""), f.now),
@@ -318,7 +318,7 @@ TEST(dismissed_the_node_waits_for_that_person)
 	assert_int_equal(state_escalation(f.state, number)->status, ESC_DISMISSED);
 	assert_true(str_is(state_escalation(f.state, number)->answer, "later"));
 	assert_int_equal(node_of(&f, "T1")->status, NODE_BLOCKED);
-	assert_true(str_is(node_of(&f, "T1")->blocked_by, "human:tester"));
+	assert_true(str_is(node_of(&f, "T1")->block.by, "human:tester"));
 	assert_true(str_eq(node_of(&f, "T1")->status_reason, reason));
 	settle(&f);
 	submit(&f, "work.update", json(&f, "{'node': 'T1', 'status': 'queued', 'reason': 'r'}"));
@@ -410,7 +410,7 @@ TEST(a_stalled_run_that_hears_is_watched_anew)
 	submit(&f, "inbox.answer", answer(&f, number, "skip that test"));
 	assert_int_equal(node_of(&f, "T1")->assignment->status, AS_ACTIVE);
 	assert_int_equal(node_of(&f, "T1")->assignment->stage, STAGE_RUNNING);
-	assert_false(node_of(&f, "T1")->episode_open);
+	assert_false(node_of(&f, "T1")->stall.open);
 	assert_int_equal(count_events(&f, EV_DISPATCH_INTENDED) > 0, true);
 	assert_int_equal(effect_of(&f, "T1")->kind, FX_SEND);
 	fixture_done(&f);
@@ -429,11 +429,11 @@ TEST(a_stalled_run_that_does_not_hear_makes_way)
 	number = stick(&f);
 	submit(&f, "inbox.answer", answer(&f, number, "skip that test"));
 	assert_int_equal(node_of(&f, "T1")->assignment->stage, STAGE_STOP);
-	assert_true(str_is(node_of(&f, "T1")->answer, "skip that test"));
-	assert_false(node_of(&f, "T1")->episode_open);
+	assert_true(str_is(node_of(&f, "T1")->told.answer, "skip that test"));
+	assert_false(node_of(&f, "T1")->stall.open);
 	drain(&f);
 	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
-	assert_int_equal(node_of(&f, "T1")->epoch, 1);
+	assert_int_equal(node_of(&f, "T1")->work.epoch, 1);
 	fixture_done(&f);
 }
 
@@ -454,7 +454,7 @@ static int64_t log_out(struct fixture *f)
 		settle(f);
 		effect_end(f, node, FX_HARVEST, "ok", "",
 				"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
-		assert_int_equal(node_of(f, node)->block, BLOCK_LOGIN);
+		assert_int_equal(node_of(f, node)->block.kind, BLOCK_LOGIN);
 	}
 	assert_int_equal(f->state->lanes.n, 1);
 	return vec_last(&f->state->escalations)->number;
@@ -558,7 +558,7 @@ TEST(the_default_answer)
 	f.now += 1000;
 	tick(&f);
 	assert_int_equal(vec_last(&f.state->escalations)->status, ESC_EXPIRED);
-	assert_true(str_is(node_of(&f, "T1")->answer, "in-process"));
+	assert_true(str_is(node_of(&f, "T1")->told.answer, "in-process"));
 	assert_true(node_of(&f, "T1")->status != NODE_BLOCKED);
 	fixture_done(&f);
 }

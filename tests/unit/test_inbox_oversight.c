@@ -121,8 +121,8 @@ TEST(what_oversight_stopped_goes_on_or_ends_as_a_person_says)
 		assert_int_equal(state_escalation(f.state, number)->status, ESC_ANSWERED);
 		assert_true(str_is(state_escalation(f.state, number)->answer, cases[i].answer));
 		assert_true(str_is(state_escalation(f.state, number)->reason, "I looked at it"));
-		assert_true(str_is(node_of(&f, "T1")->answer, cases[i].told));
-		assert_int_equal(node_of(&f, "T2")->answer.n, 0);
+		assert_true(str_is(node_of(&f, "T1")->told.answer, cases[i].told));
+		assert_int_equal(node_of(&f, "T2")->told.answer.n, 0);
 		if (cases[i].status != GOAL_CANCELLED)
 			assert_true(str_contains(the_goal(&f)->status_reason,
 					STR("I looked at it")));
@@ -167,7 +167,7 @@ TEST(a_word_of_other_entries_resumes_nothing)
 				value_strf(&f.arena, "text: %s", cases[i].answer));
 		submit(&f, "inbox.answer", params);
 		assert_int_equal(the_goal(&f)->status, GOAL_ACTIVE);
-		assert_true(str_is(node_of(&f, "T1")->answer, cases[i].answer));
+		assert_true(str_is(node_of(&f, "T1")->told.answer, cases[i].answer));
 		end(&f);
 	}
 }
@@ -184,8 +184,8 @@ TEST(what_is_about_the_whole_goal_is_told_to_all_that_is_open)
 					"'fingerprint': 'fp2', 'detection': 'det_2'}",
 					(long long)number));
 	submit(&f, "inbox.answer", numbered(&f, number, ", 'answer': 'be brief'"));
-	assert_true(str_is(node_of(&f, "T1")->answer, "be brief"));
-	assert_true(str_is(node_of(&f, "T2")->answer, "be brief"));
+	assert_true(str_is(node_of(&f, "T1")->told.answer, "be brief"));
+	assert_true(str_is(node_of(&f, "T2")->told.answer, "be brief"));
 	end(&f);
 }
 
@@ -310,7 +310,7 @@ TEST(a_node_that_was_paused)
 		value_put(&f.arena, params, "answer", value_cstr(&f.arena, cases[i].answer));
 		submit(&f, "inbox.answer", params);
 		assert_int_equal(node_of(&f, "T1")->status, cases[i].to);
-		assert_true(str_is(node_of(&f, "T1")->answer, cases[i].told));
+		assert_true(str_is(node_of(&f, "T1")->told.answer, cases[i].told));
 		assert_int_equal(the_goal(&f)->status, GOAL_ACTIVE);
 		end(&f);
 	}
@@ -453,7 +453,7 @@ TEST(a_deadline_stays_where_it_is_put_off)
 	f.now += OV_HOUR;
 	tick(&f);
 	assert_int_equal(entry(&f)->status, ESC_EXPIRED);
-	assert_true(str_is(node_of(&f, "T1")->answer, "yes"));
+	assert_true(str_is(node_of(&f, "T1")->told.answer, "yes"));
 	end(&f);
 }
 

@@ -101,7 +101,7 @@ TEST(one_limit_for_all_that_were_under_way)
 	assert_int_equal(l->times, 1);
 	assert_int_equal(l->resets_at, until);
 	assert_false(l->guessed);
-	assert_int_equal(node_of(&f, "T2")->blocked_until, until);
+	assert_int_equal(node_of(&f, "T2")->block.until, until);
 	assert_int_equal(value_int_at(lane_view(&f), "waiting"), 2);
 	check_restart(&f);
 	/* At that moment both start by themselves, and nobody looks before it. */
@@ -366,7 +366,7 @@ TEST(a_stuck_task_beside_tasks_that_wait_for_their_agent)
 			fail_check(&f, "error: no such function parse()");
 		assert_int_equal(n->goal->status, cases[i].alone ? GOAL_ACTIVE : GOAL_PAUSED);
 		if (cases[i].alone)
-			assert_int_equal(n->block, BLOCK_PAUSED);
+			assert_int_equal(n->block.kind, BLOCK_PAUSED);
 		check_restart(&f);
 		fixture_done(&f);
 	}

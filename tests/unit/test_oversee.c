@@ -70,7 +70,7 @@ TEST(a_failed_check_is_an_iteration_before_the_next_run_begins)
 	assert_true(str_contains(it->error, STR("no such function parse()")));
 	assert_true(str_is(it->agent, "a") && str_is(it->tree, "t"));
 	assert_true(it->sample.error != 0 && it->sample.tree != 0);
-	assert_int_equal(node_of(&f, "T1")->iterations_n, 1);
+	assert_int_equal(node_of(&f, "T1")->watch.iterations_n, 1);
 	assert_true(list_empty(&f.state->judged));
 	settle(&f);
 	assert_int_equal(count_events(&f, EV_ITERATION_RECORDED), 1);
@@ -168,20 +168,20 @@ TEST(three_equal_errors_redirect_the_next_instruction_and_five_pause_the_goal)
 	assert_int_equal(last_detection(&f)->severity, SEVERITY_HIGH);
 	assert_int_equal(last_detection(&f)->level, LEVEL_REDIRECT);
 	assert_int_equal(g->health, HEALTH_WARNING);
-	assert_true(n->guidance.n > 0);
+	assert_true(n->watch.guidance.n > 0);
 	check_restart(&f);
 	/* The fourth run is told so before anything else. */
 	f.now += 3 * OV_MINUTE;
 	settle(&f);
 	assert_true(str_starts(dispatched(&f), STR("From the overseer of this task")));
-	assert_true(str_contains(dispatched(&f), n->guidance));
+	assert_true(str_contains(dispatched(&f), n->watch.guidance));
 	assert_true(str_contains(dispatched(&f), STR("Task T1")));
 	/* The same once more is nothing new, but no better either. */
 	fail_check(&f, "error: no such function parse()");
 	settle(&f);
 	assert_int_equal(g->detections.n, 1);
 	assert_int_equal(g->health, HEALTH_WARNING);
-	assert_int_equal(n->guidance.n, 0);
+	assert_int_equal(n->watch.guidance.n, 0);
 	fail_check(&f, "error: no such function parse()");
 	settle(&f);
 	assert_int_equal(g->detections.n, 2);
@@ -228,7 +228,7 @@ TEST(a_person_who_resumes_begins_another_round)
 	assert_int_equal(g->health, HEALTH_HEALTHY);
 	assert_false(g->freezes);
 	assert_int_equal(f.state->escalations.p[0]->status, ESC_ANSWERED);
-	assert_int_equal(node_of(&f, "T1")->round, 1);
+	assert_int_equal(node_of(&f, "T1")->watch.round, 1);
 	/* What was seen before counts no more: two are nothing, three are. */
 	for (int i = 0; i < 2; i++)
 		fail_check(&f, "error: the same");
@@ -256,7 +256,7 @@ TEST(a_task_that_is_opened_again_begins_another_round)
 	assert_int_equal(g->detections.n, 1);
 	submit(&f, "work.update", json(&f, "{'node':'T1','status':'done','reason':'it is'}"));
 	submit(&f, "work.reopen", json(&f, "{'node':'T1','reason':'it is not'}"));
-	assert_int_equal(node_of(&f, "T1")->round, 1);
+	assert_int_equal(node_of(&f, "T1")->watch.round, 1);
 	for (int i = 0; i < 3; i++)
 		fail_check(&f, "error: the same");
 	settle(&f);
@@ -311,7 +311,7 @@ TEST(an_abort_stops_the_runs_and_lasts_until_somebody_reopens_the_goal)
 	effect_end(&f, "T2", FX_HARVEST, "ok", "",
 			"'head': 'kept', 'tree': 't', 'commits': 1, 'files_changed': 1");
 	settle(&f);
-	assert_true(str_is(other->handover, "kept"));
+	assert_true(str_is(other->next.handover, "kept"));
 	assert_int_equal(g->health, HEALTH_ABORTED);
 	refused(&f, "goal.resume", json(&f, "{'goal': '" STR_FMT "'}", STR_ARG(g->id)), OV_ESTATE);
 	resume(&f, "goal.reopen");
@@ -341,7 +341,7 @@ TEST(a_node_can_be_paused_alone)
 		fail_check(&f, "error: the same");
 	settle(&f);
 	assert_int_equal(n->status, NODE_BLOCKED);
-	assert_int_equal(n->block, BLOCK_PAUSED);
+	assert_int_equal(n->block.kind, BLOCK_PAUSED);
 	assert_int_equal(n->goal->status, GOAL_ACTIVE);
 	assert_int_equal(other->status, NODE_IN_PROGRESS);
 	assert_true(str_is(f.state->escalations.p[0]->kind, "paused"));
@@ -350,8 +350,8 @@ TEST(a_node_can_be_paused_alone)
 	submit(&f, "work.update",
 			json(&f, "{'node': 'T1', 'status': 'queued', 'reason': 'go on'}"));
 	settle(&f);
-	assert_int_equal(n->round, 1);
-	assert_int_equal(other->round, 0);
+	assert_int_equal(n->watch.round, 1);
+	assert_int_equal(other->watch.round, 0);
 	assert_int_equal(f.state->escalations.p[0]->status, ESC_ANSWERED);
 	assert_int_equal(n->goal->health, HEALTH_HEALTHY);
 	fixture_done(&f);
@@ -415,7 +415,7 @@ TEST(every_level)
 		settle(&f);
 		assert_int_equal(g->status, rows[i].status);
 		assert_int_equal(g->health, rows[i].health);
-		assert_int_equal(node_of(&f, "T1")->guidance.n > 0, rows[i].guidance);
+		assert_int_equal(node_of(&f, "T1")->watch.guidance.n > 0, rows[i].guidance);
 		assert_int_equal(f.state->escalations.n, rows[i].asked);
 		assert_int_equal(g->detections.n, rows[i].detections);
 		assert_int_equal(count_events(&f, EV_INTERVENTION_APPLIED), rows[i].detections);
@@ -437,7 +437,7 @@ TEST(work_that_is_good_at_last_is_not_stopped)
 	f.now += 3 * OV_MINUTE;
 	bring_to(&f, "T1", STAGE_ACCEPT);
 	assert_int_equal(g->status, GOAL_ACTIVE);
-	assert_int_equal(node_of(&f, "T1")->iterations_n, 10);
+	assert_int_equal(node_of(&f, "T1")->watch.iterations_n, 10);
 	accept_node(&f, "T1");
 	assert_int_equal(g->status, GOAL_COMPLETED);
 	check_restart(&f);

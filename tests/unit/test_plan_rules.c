@@ -319,7 +319,7 @@ TEST(a_plan_that_says_more_is_not_applied)
 					"'stuckCritical':'none'}}}]}]}}}",
 					STR_ARG(g->effect->id)));
 	assert_true(str_is(g->plan_source, "fallback"));
-	assert_int_equal(node_of(&f, "T1.1")->oversight.n, 0);
+	assert_int_equal(node_of(&f, "T1.1")->watch.settings.n, 0);
 	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
 	fixture_done(&f);
 }
@@ -353,7 +353,7 @@ TEST(new_contracts_are_refused_and_old_ones_stay)
 			"{'version': 1, 'reason': 'given', 'source': 'file', 'summary': {}, "
 			"'plan': " WITH("T1", "{'tests': ['x']}") "}");
 	assert_int_equal(append(&f, &e, &err), 0);
-	assert_true(str_is(node_of(&f, "T1")->verification, "{\"tests\":[\"x\"]}"));
+	assert_true(str_is(node_of(&f, "T1")->def.verification, "{\"tests\":[\"x\"]}"));
 	/* It may stay as it is, and may be left out; it may not be changed, or be given to another. */
 	p = json(&f, "{'goal': '" STR_FMT "'}", STR_ARG(e.goal));
 	value_put(&f.arena, p, "plan", json(&f, WITH("T1", "{'tests': ['y']}")));
@@ -369,6 +369,6 @@ TEST(new_contracts_are_refused_and_old_ones_stay)
 					"'T1', "
 					"'name': 'n', 'acceptance': ['x']}]}]}"));
 	submit(&f, "plan.apply", p);
-	assert_int_equal(node_of(&f, "T1")->verification.n, 0);
+	assert_int_equal(node_of(&f, "T1")->def.verification.n, 0);
 	fixture_done(&f);
 }

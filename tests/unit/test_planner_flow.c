@@ -74,7 +74,7 @@ TEST(whatever_goes_wrong_the_goal_gets_one_task_and_a_person_is_told)
 		end(&f, g, cases[i].outcome, cases[i].more);
 		assert_int_equal(g->plan_version, 1);
 		assert_true(str_is(g->plan_source, "fallback"));
-		assert_true(str_is(node_in(&f, g->id, "T1.1")->name, "G"));
+		assert_true(str_is(node_in(&f, g->id, "T1.1")->def.name, "G"));
 		assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
 		assert_true(str_contains(f.state->escalations.p[0]->question,
 				STR("a plan with one task is used")));
@@ -139,7 +139,7 @@ TEST(without_a_planner_a_goal_is_one_task_at_once)
 	assert_int_equal(value_int_at(r, "plan_version"), 1);
 	assert_false(value_bool_at(r, "planning"));
 	assert_true(str_is(g->plan_source, "fallback"));
-	assert_true(str_is(node_in(&f, g->id, "T1.1")->acceptance.p[0], "it works"));
+	assert_true(str_is(node_in(&f, g->id, "T1.1")->def.acceptance.p[0], "it works"));
 	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 0);
 	/* Unless it shall wait. */
 	r = submit(&f, "goal.create", json(&f, "{'title':'H','no_plan':true}"));
@@ -226,28 +226,28 @@ TEST(a_model_is_asked_about_a_stall_once_and_its_advice_shortens_the_ladder)
 	struct goal *g = stalled(&f);
 	const struct node *n = node_of(&f, "T1");
 
-	assert_true(n->episode_open);
+	assert_true(n->stall.open);
 	assert_non_null(g->effect);
 	assert_true(str_is(g->effect->purpose, "diagnose"));
-	assert_true(n->diagnosed.n > 0);
+	assert_true(n->stall.diagnosed.n > 0);
 	/* Its answer is waited for, however long. */
 	f.now += OV_DAY;
 	settle(&f);
-	assert_int_equal(n->rungs[RUNG_REPLAN], 0);
+	assert_int_equal(n->stall.rungs[RUNG_REPLAN], 0);
 	/* A nudge is not possible any more; the next advice is. */
 	advise(&f, g, "ok",
 			"[{'type':'nudge','message':'hello?'},{'type':'escalate','question':'A or "
 			"B?'}]");
 	settle(&f);
-	assert_int_equal(n->rungs[RUNG_REPLAN], 0);
-	assert_int_equal(n->rungs[RUNG_REASSIGN], 0);
-	assert_int_equal(n->rungs[RUNG_ESCALATE], 1);
+	assert_int_equal(n->stall.rungs[RUNG_REPLAN], 0);
+	assert_int_equal(n->stall.rungs[RUNG_REASSIGN], 0);
+	assert_int_equal(n->stall.rungs[RUNG_ESCALATE], 1);
 	assert_int_equal(f.state->escalations.n, 1);
 	assert_true(str_is(f.state->escalations.p[0]->question, "A or B?"));
 	/* The ladder does not go down again. */
 	f.now += OV_DAY;
 	settle(&f);
-	assert_int_equal(n->rungs[RUNG_REASSIGN], 0);
+	assert_int_equal(n->stall.rungs[RUNG_REASSIGN], 0);
 	assert_null(g->effect);
 	check_invariants(f.state, &f.policy);
 	fixture_done(&f);

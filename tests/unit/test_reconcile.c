@@ -73,7 +73,7 @@ TEST(happy_path)
 	assert_int_equal(f.state->workers.p[0]->status, WORKER_REBASING);
 	accept_node(&f, "T1");
 	assert_int_equal(n->status, NODE_DONE);
-	assert_true(str_is(n->commit, "c0ffee"));
+	assert_true(str_is(n->work.commit, "c0ffee"));
 	assert_int_equal(n->parent->status, NODE_DONE);
 	assert_int_equal(n->goal->status, GOAL_COMPLETED);
 	assert_int_equal(f.state->workers.p[0]->status, WORKER_IDLE);
@@ -112,7 +112,7 @@ static void crash_until_the_last(struct fixture *f, int64_t epoch)
 		crash(f, "T1", 1);
 		runs = count_events(f, EV_RUN_CREATED);
 		assert_int_equal(n->status, NODE_QUEUED);
-		assert_int_equal(n->failures[CAUSE_RUN], i + 1);
+		assert_int_equal(n->work.failures[CAUSE_RUN], i + 1);
 		assert_int_equal(f->wake_at, f->now + delays[i]);
 		/* One millisecond too early nothing happens; the state says the same moment again. */
 		f->now += delays[i] - 1;
@@ -122,7 +122,7 @@ static void crash_until_the_last(struct fixture *f, int64_t epoch)
 		settle(f);
 		assert_int_equal(count_events(f, EV_RUN_CREATED), runs + 1);
 		assert_int_equal(n->assignment->attempt, (int64_t)i + 2);
-		assert_int_equal(n->epoch, epoch);
+		assert_int_equal(n->work.epoch, epoch);
 	}
 }
 
@@ -138,17 +138,17 @@ TEST(crashes_are_retried_after_their_delays_then_reassigned_then_escalated)
 	crash(&f, "T1", 7);
 	/* No planner to ask, no run to nudge: somebody else gets it, and starts with a clean record. */
 	assert_int_equal(n->status, NODE_QUEUED);
-	assert_int_equal(n->epoch, 2);
-	assert_true(n->episode_open);
-	assert_int_equal(n->rungs[RUNG_REASSIGN], 1);
-	assert_int_equal(n->failures[CAUSE_RUN], 0);
+	assert_int_equal(n->work.epoch, 2);
+	assert_true(n->stall.open);
+	assert_int_equal(n->stall.rungs[RUNG_REASSIGN], 1);
+	assert_int_equal(n->work.failures[CAUSE_RUN], 0);
 	crash_until_the_last(&f, 2);
 	crash(&f, "T1", 7);
-	assert_int_equal(f.wake_at, n->backoff_until);
-	f.now = n->backoff_until;
+	assert_int_equal(f.wake_at, n->stall.backoff_until);
+	f.now = n->stall.backoff_until;
 	settle(&f);
 	assert_int_equal(n->status, NODE_BLOCKED);
-	assert_int_equal(n->block, BLOCK_FAILED);
+	assert_int_equal(n->block.kind, BLOCK_FAILED);
 	assert_int_equal(n->assignment->status, AS_BLOCKED);
 	assert_int_equal(n->parent->status, NODE_BLOCKED);
 	assert_int_equal(f.state->workers.p[0]->status, WORKER_IDLE);
@@ -160,11 +160,11 @@ TEST(crashes_are_retried_after_their_delays_then_reassigned_then_escalated)
 	submit(&f, "work.update",
 			json(&f, "{'node': 'T1', 'status': 'queued', 'reason': 'fixed'}"));
 	assert_int_equal(f.state->escalations.p[0]->status, ESC_ANSWERED);
-	assert_int_equal(n->failures[CAUSE_RUN], 0);
+	assert_int_equal(n->work.failures[CAUSE_RUN], 0);
 	bring_to(&f, "T1", STAGE_ACCEPT);
 	accept_node(&f, "T1");
-	assert_int_equal(n->epoch, 3);
-	assert_false(n->episode_open);
+	assert_int_equal(n->work.epoch, 3);
+	assert_false(n->stall.open);
 	assert_int_equal(n->goal->status, GOAL_COMPLETED);
 	fixture_done(&f);
 }
@@ -213,7 +213,7 @@ TEST(how_runs_end)
 		effect_end(&f, "T1", FX_HARVEST, "ok", "", HARVESTED);
 		n = node_of(&f, "T1");
 		for (int c = 0; c < CAUSE_COUNT; c++)
-			assert_int_equal(n->failures[c], c == (int)cases[i].cause);
+			assert_int_equal(n->work.failures[c], c == (int)cases[i].cause);
 		assert_true(str_contains(n->assignment->feedback, str_from(cases[i].says)));
 		assert_true(str_contains(prompt_build(&f.arena, n->assignment),
 				str_from(cases[i].says)));
@@ -245,7 +245,7 @@ TEST(steps_that_fail)
 			bring_to(&f, "T1", cases[i].stage);
 			effect_end(&f, "T1", cases[i].kind, "error", "disk full", "");
 			settle(&f);
-			assert_int_equal(n->failures[cases[i].cause], k);
+			assert_int_equal(n->work.failures[cases[i].cause], k);
 			if (k < 3) {
 				assert_int_equal(n->assignment->stage, cases[i].stage);
 				assert_int_equal(f.wake_at, f.now + f.policy.retry_delay[k - 1]);
@@ -271,7 +271,7 @@ TEST(no_changes)
 		bring_to(&f, "T1", STAGE_HARVEST);
 		effect_end(&f, "T1", FX_HARVEST, "ok", "", "'head': 'h', 'files_changed': 0");
 		settle(&f);
-		assert_int_equal(n->failures[CAUSE_NO_CHANGES], k);
+		assert_int_equal(n->work.failures[CAUSE_NO_CHANGES], k);
 		f.now = f.wake_at;
 		if (k == 1)
 			assert_true(str_contains(prompt_build(&f.arena, n->assignment),
@@ -355,7 +355,7 @@ TEST(failed_checks_reach_the_next_prompt)
 	hash = arena_str(&f.arena, n->assignment->run->instruction_hash);
 	effect_end(&f, "T1", FX_CHECK, "failed", "test_foo: expected 3, got 4", "");
 	assert_int_equal(n->assignment->run->verification, VERIFY_FAILED);
-	assert_int_equal(n->failures[CAUSE_CHECK], 1);
+	assert_int_equal(n->work.failures[CAUSE_CHECK], 1);
 	assert_int_equal(n->assignment->stage, STAGE_START);
 	prompt = prompt_build(&f.arena, n->assignment);
 	assert_true(str_contains(prompt, STR("test_foo: expected 3, got 4")));
@@ -382,7 +382,7 @@ TEST(conflict_rounds)
 		bring_to(&f, "T1", STAGE_REBASE);
 		assert_int_equal(f.state->workers.p[0]->status, WORKER_REBASING);
 		effect_end(&f, "T1", FX_REBASE, "conflict", "src/a.c", "");
-		assert_int_equal(n->failures[CAUSE_CONFLICT], k);
+		assert_int_equal(n->work.failures[CAUSE_CONFLICT], k);
 		if (k < 3) {
 			/* At once, by the same agent, who is told what to do. */
 			assert_int_equal(n->assignment->stage, STAGE_START);
@@ -435,7 +435,7 @@ TEST(moved_target_is_tried_again_soon)
 		f.now = f.wake_at;
 		bring_to(&f, "T1", STAGE_ACCEPT);
 	}
-	assert_int_equal(n->failures[CAUSE_MOVED], 99);
+	assert_int_equal(n->work.failures[CAUSE_MOVED], 99);
 	accept_node(&f, "T1");
 	assert_int_equal(n->status, NODE_DONE);
 	fixture_done(&f);

@@ -28,7 +28,7 @@ static struct node *stall_node(struct fixture *f)
 /* The wait before the next rung is over, and the run was looked at. */
 static void wait_on(struct fixture *f, const struct node *n)
 {
-	f->now = MAX(n->backoff_until, n->sent_at + f->policy.min_resend_interval);
+	f->now = MAX(n->stall.backoff_until, n->stall.sent_at + f->policy.min_resend_interval);
 	if (n->assignment && n->assignment->run)
 		observe(f, n)->looked_at = f->now;
 	settle(f);
@@ -57,22 +57,22 @@ TEST(the_ladder)
 	struct fixture f;
 	struct node *n = stall_node(&f);
 
-	assert_int_equal(n->rungs[RUNG_NUDGE], 1);
-	assert_int_equal(n->skipped[RUNG_NUDGE], 0);
+	assert_int_equal(n->stall.rungs[RUNG_NUDGE], 1);
+	assert_int_equal(n->stall.skipped[RUNG_NUDGE], 0);
 	end_send(&f);
 	wait_on(&f, n);
-	assert_int_equal(n->rungs[RUNG_NUDGE], 2);
+	assert_int_equal(n->stall.rungs[RUNG_NUDGE], 2);
 	end_send(&f);
 	submit(&f, "dispatch.ack",
 			json(&f, "{'dispatch': '" STR_FMT "', 'how': 'nonce'}",
 					STR_ARG(vec_last(&n->assignment->dispatches)->id)));
 	wait_on(&f, n);
 	/* It arrived, so it is not sent again; nobody plans; two signals are quiet: somebody else. */
-	assert_int_equal(n->skipped[RUNG_RESEND], 1);
-	assert_int_equal(n->skipped[RUNG_REPLAN], 1);
-	assert_int_equal(n->rungs[RUNG_REASSIGN], 1);
-	assert_int_equal(n->skipped[RUNG_REASSIGN], 0);
-	assert_int_equal(n->recoveries, 3);
+	assert_int_equal(n->stall.skipped[RUNG_RESEND], 1);
+	assert_int_equal(n->stall.skipped[RUNG_REPLAN], 1);
+	assert_int_equal(n->stall.rungs[RUNG_REASSIGN], 1);
+	assert_int_equal(n->stall.skipped[RUNG_REASSIGN], 0);
+	assert_int_equal(n->stall.recoveries, 3);
 	fixture_done(&f);
 }
 
@@ -86,14 +86,15 @@ TEST(what_is_not_in_our_hands_is_not_judged)
 	map_remove(&f.observations, n->assignment->run_id);
 	f.now += 3 * OV_HOUR;
 	settle(&f);
-	assert_int_equal(n->rungs[RUNG_NUDGE], 1);
-	assert_int_equal(n->rungs[RUNG_RESEND] + n->rungs[RUNG_REASSIGN] + n->rungs[RUNG_ESCALATE],
+	assert_int_equal(n->stall.rungs[RUNG_NUDGE], 1);
+	assert_int_equal(n->stall.rungs[RUNG_RESEND] + n->stall.rungs[RUNG_REASSIGN] +
+					n->stall.rungs[RUNG_ESCALATE],
 			0);
 	assert_int_equal(n->assignment->status, AS_STALLED);
 	/* Once it is, the ladder goes on. */
 	observe(&f, n)->looked_at = f.now;
 	settle(&f);
-	assert_int_equal(n->rungs[RUNG_NUDGE], 2);
+	assert_int_equal(n->stall.rungs[RUNG_NUDGE], 2);
 	fixture_done(&f);
 }
 
@@ -138,7 +139,7 @@ static struct node *diagnosed(struct fixture *f)
 	f->now += OV_HOUR;
 	observe(f, n)->looked_at = f->now;
 	settle(f);
-	assert_int_equal(n->recoveries, 2);
+	assert_int_equal(n->stall.recoveries, 2);
 	return n;
 }
 
@@ -148,9 +149,9 @@ TEST(a_model_may_choose_the_rung)
 	struct node *n = diagnosed(&f);
 
 	planner_says(&f, "{'type': 'reassign'}, {'type': 'replan'}");
-	assert_int_equal(n->rungs[RUNG_REASSIGN], 1);
-	assert_int_equal(n->rungs[RUNG_REPLAN], 0);
-	assert_int_equal(n->advice.n, 0);
+	assert_int_equal(n->stall.rungs[RUNG_REASSIGN], 1);
+	assert_int_equal(n->stall.rungs[RUNG_REPLAN], 0);
+	assert_int_equal(n->stall.advice.n, 0);
 	fixture_done(&f);
 }
 
@@ -178,7 +179,7 @@ TEST(a_model_cannot_exceed_the_caps)
 
 	/* Both nudges were used: the ladder goes on as if nothing had been advised. */
 	planner_says(&f, "{'type': 'nudge', 'message': 'again'}");
-	assert_int_equal(n->rungs[RUNG_NUDGE], 2);
+	assert_int_equal(n->stall.rungs[RUNG_NUDGE], 2);
 	assert_true(str_is(plan_effect(&f)->purpose, "split"));
 	fixture_done(&f);
 }
@@ -195,7 +196,7 @@ TEST(a_model_is_asked_once_per_episode)
 				str_is(value_str_at(f.log.p[i]->data, "purpose"), "diagnose");
 	assert_int_equal(asked, 1);
 	assert_true(str_is(plan_effect(&f)->purpose, "split"));
-	assert_true(n->episode_open);
+	assert_true(n->stall.open);
 	fixture_done(&f);
 }
 
@@ -220,10 +221,10 @@ TEST(a_limit_that_says_when_it_ends)
 	effect_end(&f, "T1", FX_HARVEST, "ok", "",
 			"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
 	settle(&f);
-	assert_int_equal(n->block, BLOCK_RATE_LIMITED);
-	assert_int_equal(n->blocked_until, resets_at);
+	assert_int_equal(n->block.kind, BLOCK_RATE_LIMITED);
+	assert_int_equal(n->block.until, resets_at);
 	assert_int_equal(f.wake_at, resets_at);
-	assert_int_equal(n->failures[CAUSE_RUN], 0);
+	assert_int_equal(n->work.failures[CAUSE_RUN], 0);
 	/* It keeps its worker, and the same assignment continues there. */
 	assert_int_equal(f.state->workers.p[0]->status, WORKER_WORKING);
 	assert_int_equal(n->assignment->stage, STAGE_WAITING);
@@ -231,7 +232,7 @@ TEST(a_limit_that_says_when_it_ends)
 	settle(&f);
 	assert_int_equal(n->status, NODE_IN_PROGRESS);
 	assert_int_equal(effect_of(&f, "T1")->kind, FX_RUN_START);
-	assert_int_equal(n->epoch, 1);
+	assert_int_equal(n->work.epoch, 1);
 	fixture_done(&f);
 }
 

@@ -191,7 +191,7 @@ TEST(a_run_that_cannot_go_on_is_left_to_finish_and_the_next_is_told)
 	effect_end(&f, "T1", FX_CHECK, "failed", "error: red", "");
 	settle(&f);
 	assert_int_equal(count_events(&f, EV_ITERATION_RECORDED), 1);
-	assert_true(str_contains(n->guidance, STR("OVERRIDE")));
+	assert_true(str_contains(n->watch.guidance, STR("OVERRIDE")));
 	check_restart(&f);
 	f.now += OV_HOUR;
 	bring_to(&f, "T1", STAGE_RUNNING);
@@ -200,7 +200,7 @@ TEST(a_run_that_cannot_go_on_is_left_to_finish_and_the_next_is_told)
 	settle(&f);
 	effect_end(&f, "T1", FX_CHECK, "failed", "error: still red", "");
 	settle(&f);
-	assert_int_equal(n->guidance.n, 0);
+	assert_int_equal(n->watch.guidance.n, 0);
 	check_restart(&f);
 	fixture_done(&f);
 }
@@ -261,7 +261,7 @@ TEST(the_configuration_says_from_when_on_and_how)
 	assert_int_equal(found(n), 1);
 	assert_int_equal(newest(n)->level, LEVEL_WARN);
 	assert_int_equal(n->assignment->stage, STAGE_RUNNING);
-	assert_true(str_contains(n->guidance, STR("the same call again and again")));
+	assert_true(str_contains(n->watch.guidance, STR("the same call again and again")));
 	check_restart(&f);
 	fixture_done(&f);
 }
@@ -282,7 +282,7 @@ TEST(a_pause_may_be_of_the_node_alone_and_an_abort_stops_the_run)
 		assert_int_equal(found(n), 1);
 		assert_int_equal(n->goal->status, i ? GOAL_PAUSED : GOAL_ACTIVE);
 		assert_int_equal(n->goal->health == HEALTH_ABORTED, i);
-		assert_int_equal(n->block == BLOCK_PAUSED, !i);
+		assert_int_equal(n->block.kind == BLOCK_PAUSED, !i);
 		assert_int_equal(f.state->escalations.n, 1);
 		check_restart(&f);
 		fixture_done(&f);
@@ -353,7 +353,7 @@ TEST(a_loop_that_the_agent_found_itself_is_answered_like_ours)
 	assert_int_equal(found(n), 2);
 	assert_int_equal(newest(n)->severity, SEVERITY_CRITICAL);
 	assert_int_equal(n->status, NODE_BLOCKED);
-	assert_int_equal(n->block, BLOCK_PAUSED);
+	assert_int_equal(n->block.kind, BLOCK_PAUSED);
 	fixture_done(&f);
 }
 
@@ -366,7 +366,7 @@ TEST(nobody_is_ordered_about_where_loops_are_not_looked_for)
 	ready(&f, n);
 	stops_itself(&f, n);
 	assert_int_equal(found(n), 0);
-	assert_int_equal(n->failures[CAUSE_RUN], 1);
+	assert_int_equal(n->work.failures[CAUSE_RUN], 1);
 	fixture_done(&f);
 }
 
@@ -409,8 +409,9 @@ TEST(output_that_repeats_itself_is_a_loop_when_no_file_changes)
 	assert_true(str_contains(newest(n)->message, STR("Same output repeated 20 times")));
 	assert_true(str_contains(newest(n)->did, STR("left to finish")));
 	assert_int_equal(n->assignment->stage, STAGE_RUNNING);
-	assert_true(str_contains(n->guidance, STR("You have written \"waiting for the server\"")));
-	assert_false(str_contains(n->guidance, STR("call")));
+	assert_true(str_contains(n->watch.guidance,
+			STR("You have written \"waiting for the server\"")));
+	assert_false(str_contains(n->watch.guidance, STR("call")));
 	check_restart(&f);
 	/* Its own good work does not show that the answer helped: it was never told. */
 	bring_to(&f, "T1", STAGE_ACCEPT);

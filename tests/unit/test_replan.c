@@ -128,10 +128,10 @@ TEST(a_diff_not_a_reset)
 	assert_string_equal(present(&f), "P1(T1 T3 T4)");
 	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
 	assert_int_equal(node_of(&f, "T2")->status, NODE_CANCELLED);
-	assert_int_equal(node_of(&f, "T2")->removed_in, 2);
+	assert_int_equal(node_of(&f, "T2")->def.removed_in, 2);
 	assert_true(str_is(node_of(&f, "T2")->status_reason,
 			"removed by plan version 2: it changed"));
-	assert_true(str_is(node_of(&f, "T3")->objective, "other"));
+	assert_true(str_is(node_of(&f, "T3")->def.objective, "other"));
 	e = last_event(&f, EV_PLAN_APPLIED);
 	assert_true(str_is(value_str_at(e->data, "reason"), "it changed"));
 	assert_true(str_is(value_str_at(e->data, "source"), "file"));
@@ -188,7 +188,7 @@ TEST(a_changed_node_in_progress_goes_on)
 	assert_int_equal(node_of(&f, "T1")->status, NODE_IN_PROGRESS);
 	assert_ptr_equal(node_of(&f, "T1")->assignment, as);
 	assert_int_equal(as->stage, STAGE_RUNNING);
-	assert_true(str_is(node_of(&f, "T1")->objective, "and more"));
+	assert_true(str_is(node_of(&f, "T1")->def.objective, "and more"));
 	/* The node's history tells it. */
 	assert_int_equal(node_of(&f, "T1")->history.p[node_of(&f, "T1")->history.n - 1],
 			last_event(&f, EV_PLAN_APPLIED)->seq);
@@ -235,7 +235,7 @@ TEST(a_split_closes_what_was_asked)
 	replan(&f, PLAN(P("P1", T("T1", ", 'subtasks': [" S("S1") "]") "," T("T2", ""))));
 	assert_int_equal(count_events(&f, EV_ESCALATION_CLOSED), 1);
 	assert_int_equal(node_of(&f, "T1")->status, NODE_TODO);
-	assert_int_equal(node_of(&f, "T1")->unblock_when.n, 0);
+	assert_int_equal(node_of(&f, "T1")->block.when.n, 0);
 	drain(&f);
 	assert_int_equal(vec_last(&f.state->goals)->status, GOAL_COMPLETED);
 	fixture_done(&f);
@@ -258,8 +258,8 @@ TEST(a_replan_ends_the_stall)
 			fail_msg("%s", err.msg);
 	}
 	replan(&f, PLAN(P("P1", T("T2", ", 'subtasks': [" S("S1") "]") "," T("T3", ""))));
-	assert_false(node_of(&f, "T1")->episode_open);
-	assert_false(node_of(&f, "T2")->episode_open);
+	assert_false(node_of(&f, "T1")->stall.open);
+	assert_false(node_of(&f, "T2")->stall.open);
 	assert_int_equal(count_events(&f, EV_EPISODE_CLOSED), 2);
 	fixture_done(&f);
 }
@@ -280,17 +280,17 @@ TEST(phases)
 	assert_string_equal(present(&f), "P1(T2(S2)) P3(T5 T3)");
 	assert_int_equal(node_of(&f, "P1")->status, NODE_DONE);
 	assert_true(node_of(&f, "P1")->ended_at != 0);
-	assert_int_equal(node_of(&f, "T1")->removed_in, 2);
-	assert_int_equal(node_of(&f, "S1")->removed_in, 2);
-	assert_int_equal(node_of(&f, "P2")->removed_in, 2);
+	assert_int_equal(node_of(&f, "T1")->def.removed_in, 2);
+	assert_int_equal(node_of(&f, "S1")->def.removed_in, 2);
+	assert_int_equal(node_of(&f, "P2")->def.removed_in, 2);
 	assert_int_equal(node_of(&f, "P2")->status, NODE_CANCELLED);
 	assert_true(str_is(node_of(&f, "P2")->status_reason,
 			"removed by plan version 2: it changed"));
 	/* Moved, with what it is. */
 	assert_ptr_equal(node_of(&f, "T3")->parent, node_of(&f, "P3"));
 	replan(&f, PLAN(P("P3", T("T5", ""))));
-	assert_int_equal(node_of(&f, "T3")->removed_in, 3);
-	assert_int_equal(node_of(&f, "T1")->removed_in, 2);
+	assert_int_equal(node_of(&f, "T3")->def.removed_in, 3);
+	assert_int_equal(node_of(&f, "T1")->def.removed_in, 2);
 	drain(&f);
 	assert_int_equal(vec_last(&f.state->goals)->status, GOAL_COMPLETED);
 	fixture_done(&f);

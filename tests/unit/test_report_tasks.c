@@ -161,7 +161,7 @@ TEST(a_new_plan_is_seen)
 	assert_int_equal(figure(doc, "overridden"), 1);
 	/* It was accepted unseen before it was split: now its parts count. */
 	node_of(&f, "T2")->status = NODE_DONE;
-	record_set_str(&node_of(&f, "T2")->checked_by, STR("nothing"));
+	record_set_str(&node_of(&f, "T2")->work.checked_by, STR("nothing"));
 	assert_int_equal(state_goal(f.state, goal)->leaves_unchecked, 0);
 }
 

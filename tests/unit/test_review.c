@@ -89,7 +89,7 @@ TEST(unchecked_work_waits_for_a_person)
 		f.policy.check_command = str_from(cases[i].check);
 		f.policy.accept.pre = str_from(cases[i].pre);
 		f.policy.automatic.pre = str_from(cases[i].auto_pre);
-		record_set_str(&n->check_command, str_from(cases[i].node_check));
+		record_set_str(&n->def.check_command, str_from(cases[i].node_check));
 		record_set_str(&n->goal->standing, str_from(cases[i].standing));
 		effect_end(&f, "T1", FX_HARVEST, "ok", "", HARVESTED);
 		settle(&f);
@@ -208,7 +208,7 @@ TEST(a_check_that_cannot_be_run_is_not_the_agents_failure)
 		n = node_of(&f, "T1");
 		f.policy.unchecked = cases[i].unchecked;
 		f.policy.check_command = str_from(cases[i].config);
-		record_set_str(&n->check_command, str_from(cases[i].own));
+		record_set_str(&n->def.check_command, str_from(cases[i].own));
 		finish(&f, HARVESTED);
 		effect_end(&f, "T1", FX_CHECK, "failed", "exit status 127\\nno-such-cmd: not found",
 				cases[i].data);
@@ -216,7 +216,7 @@ TEST(a_check_that_cannot_be_run_is_not_the_agents_failure)
 		assert_int_equal(n->assignment->stage, cases[i].stage);
 		assert_int_equal(entry(&f) != NULL, cases[i].stage == STAGE_REVIEW);
 		if (entry(&f)) {
-			assert_int_equal(n->failures[CAUSE_CHECK], 0);
+			assert_int_equal(n->work.failures[CAUSE_CHECK], 0);
 			assert_true(asks(&f,
 					"the check command cannot be run, so nothing checked"));
 			assert_true(asks(&f, "\n    no-such-cmd: not found\n"));
@@ -328,7 +328,7 @@ TEST(accepted_by_whom_is_in_the_log)
 		drain(&f);
 		assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
 		assert_string_equal(arena_cstr(&f.arena, checked_by(&f)), cases[i].by);
-		assert_true(str_is(node_of(&f, "T1")->checked_by, cases[i].by));
+		assert_true(str_is(node_of(&f, "T1")->work.checked_by, cases[i].by));
 		fixture_done(&f);
 	}
 }
@@ -415,7 +415,7 @@ TEST(leftovers_of_earlier_runs_are_told)
 	finish(&f, HARVESTED ", 'leftovers': true, 'leftover_files': ['b.c', 'c.c']");
 	effect_end(&f, "T1", FX_CHECK, "failed", "no", "");
 	f.now += f.policy.retry_delay[0];
-	assert_int_equal(n->leftover_files.n, 1); /* c.c is as it was at the beginning */
+	assert_int_equal(n->work.leftover_files.n, 1); /* c.c is as it was at the beginning */
 	finish(&f, HARVESTED);
 	effect_end(&f, "T1", FX_CHECK, "ok", "", "");
 	settle(&f);
@@ -426,7 +426,7 @@ TEST(leftovers_of_earlier_runs_are_told)
 	finish(&f, "'head': 'h3', 'tree': 't', 'commits': 1, 'files_changed': 1, 'files': ['a.c']");
 	effect_end(&f, "T1", FX_CHECK, "ok", "", "");
 	settle(&f);
-	assert_int_equal(n->leftover_files.n, 0);
+	assert_int_equal(n->work.leftover_files.n, 0);
 	assert_int_equal(n->assignment->stage, STAGE_REBASE);
 	fixture_done(&f);
 }

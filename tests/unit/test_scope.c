@@ -308,7 +308,7 @@ TEST(a_plan_cannot_widen)
 	settle(&f);
 	n = node_of(&f, "T1");
 	assert_int_equal(n->status, NODE_BLOCKED);
-	assert_int_equal(n->block, BLOCK_NO_AGENT);
+	assert_int_equal(n->block.kind, BLOCK_NO_AGENT);
 	assert_non_null(strstr(n->status_reason.p,
 			"tools of node T1: \"shell\" is not among the tools that "
 			"may be used (read, edit)"));
@@ -391,7 +391,7 @@ TEST(a_person_takes_away)
 					"'id': 'T1', 'name': 't2', 'acceptance': ['x']}]}]}}",
 					STR_ARG(node_of(&f, "T1")->goal->id)));
 	next_assignment(&f);
-	assert_int_equal(node_of(&f, "T1")->epoch, 2);
+	assert_int_equal(node_of(&f, "T1")->work.epoch, 2);
 	assert_string_equal(node_of(&f, "T1")->assignment->tools.p,
 			"{\"allow\":[\"read\",\"Edit\"],\"deny\":[\"Write\"]}");
 	end(&f);

@@ -206,7 +206,7 @@ TEST(the_verdict_decides_not_the_exit_code)
 	end_with(&f, as, 0, ", 'verdict': 'failed', 'trouble': 'other', 'message': 'no'");
 	harvested(&f);
 	assert_int_equal(as->stage, STAGE_START);
-	assert_int_equal(as->node->failures[CAUSE_RUN], 1);
+	assert_int_equal(as->node->work.failures[CAUSE_RUN], 1);
 	fixture_done(&f);
 }
 
@@ -275,9 +275,9 @@ TEST(a_trouble_of_the_agent_holds_up_its_lane)
 		failed(&f, as, cases[i].trouble);
 		harvested(&f);
 		assert_int_equal(n->status, NODE_BLOCKED);
-		assert_int_equal(n->block, cases[i].block);
+		assert_int_equal(n->block.kind, cases[i].block);
 		assert_true(str_is(n->status_reason, cases[i].reason));
-		assert_int_equal(n->failures[CAUSE_RUN], 0);
+		assert_int_equal(n->work.failures[CAUSE_RUN], 0);
 		assert_int_equal(n->goal->spent[RES_ITERATIONS], 0);
 		assert_non_null(state_lane(f.state, STR("a")));
 		fixture_done(&f);
@@ -298,7 +298,7 @@ TEST(a_limit_that_says_when_it_resets_is_waited_for)
 							(long long)at)));
 	harvested(&f);
 	assert_int_equal(state_lane(f.state, STR("a"))->resets_at, at);
-	assert_int_equal(node_of(&f, "T1")->blocked_until, at);
+	assert_int_equal(node_of(&f, "T1")->block.until, at);
 	fixture_done(&f);
 }
 
@@ -367,8 +367,8 @@ TEST(turns_that_were_used_up_are_no_failure_while_the_work_changes)
 		harvested_at(&f, heads[i]);
 		/* At once, in the same session; each is an iteration. */
 		assert_int_equal(count_events(&f, EV_RUN_CONTINUED), i + 1);
-		assert_int_equal(as->node->iterations_n, i + 1);
-		assert_int_equal(as->node->failures[CAUSE_RUN], 0);
+		assert_int_equal(as->node->watch.iterations_n, i + 1);
+		assert_int_equal(as->node->work.failures[CAUSE_RUN], 0);
 		assert_int_equal(effect_of(&f, "T1")->kind, FX_RUN_START);
 		assert_true(as->run->resumed);
 		next_run(&f);
@@ -377,7 +377,7 @@ TEST(turns_that_were_used_up_are_no_failure_while_the_work_changes)
 	failed(&f, as, "max_turns");
 	harvested_at(&f, "h1");
 	assert_int_equal(count_events(&f, EV_RUN_CONTINUED), ARRAY_LEN(heads));
-	assert_int_equal(as->node->failures[CAUSE_RUN], 1);
+	assert_int_equal(as->node->work.failures[CAUSE_RUN], 1);
 	fixture_done(&f);
 }
 
@@ -392,7 +392,7 @@ TEST(turns_that_were_used_up_without_a_change_are_a_failure)
 	failed(&f, as, "max_turns");
 	harvested_at(&f, base);
 	assert_int_equal(count_events(&f, EV_RUN_CONTINUED), 0);
-	assert_int_equal(as->node->failures[CAUSE_RUN], 1);
+	assert_int_equal(as->node->work.failures[CAUSE_RUN], 1);
 	next_run(&f);
 	assert_true(as->run->resumed);
 	fixture_done(&f);
@@ -412,7 +412,7 @@ TEST(a_session_that_was_gone_costs_no_attempt)
 	iterations = node_of(&f, "T1")->goal->spent[RES_ITERATIONS];
 	failed(&f, as, "session_lost");
 	harvested(&f);
-	assert_int_equal(as->node->failures[CAUSE_RUN], 1);
+	assert_int_equal(as->node->work.failures[CAUSE_RUN], 1);
 	assert_int_equal(node_of(&f, "T1")->goal->spent[RES_ITERATIONS], iterations);
 	assert_int_equal(count_events(&f, EV_RUN_CONTINUED), 1);
 	next_run(&f);
@@ -420,7 +420,7 @@ TEST(a_session_that_was_gone_costs_no_attempt)
 	/* Nothing was to be resumed: then it is a failure as any other. */
 	failed(&f, as, "session_lost");
 	harvested(&f);
-	assert_int_equal(as->node->failures[CAUSE_RUN], 2);
+	assert_int_equal(as->node->work.failures[CAUSE_RUN], 2);
 	assert_int_equal(count_events(&f, EV_RUN_CONTINUED), 1);
 	fixture_done(&f);
 }
@@ -469,7 +469,7 @@ TEST(a_request_that_was_refused_is_tried_once_without_the_session)
 	/* There is no other one for it: from here on the ladder decides. */
 	assert_int_equal(as->attempt, 3);
 	assert_int_equal(as->status, AS_CANCELLED);
-	assert_int_equal(as->node->rungs[RUNG_REASSIGN], 1);
+	assert_int_equal(as->node->stall.rungs[RUNG_REASSIGN], 1);
 	fixture_done(&f);
 }
 
@@ -485,13 +485,13 @@ static void silence(struct fixture *f, enum rung until)
 {
 	const struct node *n = node_of(f, "T1");
 
-	for (int i = 0; i < 200 && !n->rungs[until]; i++) {
+	for (int i = 0; i < 200 && !n->stall.rungs[until]; i++) {
 		f->now += OV_MINUTE;
 		if (n->assignment->stage == STAGE_RUNNING)
 			look_at(f);
 		settle(f);
 	}
-	assert_true(n->rungs[until]);
+	assert_true(n->stall.rungs[until]);
 }
 
 static void stopped(struct fixture *f, const struct assignment *as)
@@ -518,8 +518,8 @@ TEST(a_silent_run_without_input_is_asked_by_a_new_run_of_its_session)
 	stopped(&f, as);
 	/* At once, and not as a failure. */
 	assert_int_equal(effect_of(&f, "T1")->kind, FX_RUN_START);
-	assert_int_equal(as->node->failures[CAUSE_RUN], 0);
-	assert_int_equal(as->node->rungs[RUNG_NUDGE], 1);
+	assert_int_equal(as->node->work.failures[CAUSE_RUN], 0);
+	assert_int_equal(as->node->stall.rungs[RUNG_NUDGE], 1);
 	assert_false(str_eq(first, as->run_id));
 	assert_true(as->run->resumed);
 	assert_true(str_is(as->run->session, "s-1"));
@@ -541,13 +541,13 @@ TEST(each_new_run_of_a_silent_session_is_one_nudge)
 	stopped(&f, as);
 	effect_end(&f, "T1", FX_RUN_START, "ok", "", "");
 	ready(&f, as, "s-1");
-	for (int i = 0; i < 200 && as->node->rungs[RUNG_NUDGE] < 2; i++) {
+	for (int i = 0; i < 200 && as->node->stall.rungs[RUNG_NUDGE] < 2; i++) {
 		f.now += OV_MINUTE;
 		look_at(&f);
 		settle(&f);
 	}
-	assert_int_equal(as->node->episode, 1);
-	assert_int_equal(as->node->rungs[RUNG_NUDGE], 2);
+	assert_int_equal(as->node->stall.episode, 1);
+	assert_int_equal(as->node->stall.rungs[RUNG_NUDGE], 2);
 	stopped(&f, as);
 	effect_end(&f, "T1", FX_RUN_START, "ok", "", "");
 	ready(&f, as, "s-1");
@@ -572,7 +572,7 @@ TEST(one_signal_is_not_enough_to_end_a_run_for_a_question)
 	observe(&f, as->node)->process_unknown = observe(&f, as->node)->tree_unknown = true;
 	silence(&f, RUNG_ESCALATE);
 	assert_int_equal(as->stage, STAGE_RUNNING);
-	assert_int_equal(as->node->skipped[RUNG_NUDGE], 2);
+	assert_int_equal(as->node->stall.skipped[RUNG_NUDGE], 2);
 	fixture_done(&f);
 }
 
@@ -582,7 +582,7 @@ TEST(without_a_session_nobody_is_asked)
 	struct assignment *as = running(&f, "a");
 
 	silence(&f, RUNG_REASSIGN);
-	assert_int_equal(as->node->skipped[RUNG_NUDGE], 2);
+	assert_int_equal(as->node->stall.skipped[RUNG_NUDGE], 2);
 	assert_int_equal(count_events(&f, EV_RUN_CREATED), 1);
 	fixture_done(&f);
 }
@@ -598,7 +598,7 @@ TEST(a_silent_run_that_was_out_of_quota_waits_for_it)
 	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
 	failed(&f, as, "rate_limited");
 	harvested(&f);
-	assert_int_equal(node_of(&f, "T1")->block, BLOCK_RATE_LIMITED);
+	assert_int_equal(node_of(&f, "T1")->block.kind, BLOCK_RATE_LIMITED);
 	assert_int_equal(count_events(&f, EV_RUN_CREATED), 1);
 	fixture_done(&f);
 }
@@ -633,11 +633,11 @@ TEST(what_an_agent_with_hooks_takes_is_not_said_again)
 	nudge(&f, ", 'message': 'mind the tests'");
 	effect_end(&f, "T1", FX_SEND, "ok", "", "");
 	/* It waits for the agent's next stop. */
-	assert_true(as->node->said.n > 0);
+	assert_true(as->node->told.said.n > 0);
 	submit(&f, "dispatch.ack",
 			json(&f, "{'dispatch': '" STR_FMT "', 'how': 'taken'}",
 					STR_ARG(last_sent(as)->id)));
-	assert_int_equal(as->node->said.n, 0);
+	assert_int_equal(as->node->told.said.n, 0);
 	end_with(&f, as, 0, ", 'verdict': 'ok'");
 	harvested(&f);
 	assert_int_equal(as->stage, STAGE_REBASE);
@@ -658,11 +658,11 @@ TEST(what_a_person_said_and_nobody_took_is_told_before_the_work_is_judged)
 	assert_true(told(&f, "mind the tests"));
 	assert_true(str_is(value_str_at(last_event(&f, EV_DISPATCH_INTENDED)->data, "purpose"),
 			"message"));
-	assert_int_equal(as->node->failures[CAUSE_RUN], 0);
+	assert_int_equal(as->node->work.failures[CAUSE_RUN], 0);
 	effect_end(&f, "T1", FX_RUN_START, "ok", "", "");
-	assert_true(as->node->said.n > 0);
+	assert_true(as->node->told.said.n > 0);
 	ready(&f, as, "s-1");
-	assert_int_equal(as->node->said.n, 0);
+	assert_int_equal(as->node->told.said.n, 0);
 	end_with(&f, as, 0, ", 'verdict': 'ok'");
 	harvested(&f);
 	assert_int_equal(as->stage, STAGE_REBASE);
@@ -709,11 +709,11 @@ TEST(what_a_person_said_survives_a_run_that_was_stopped_before_it_was_ready)
 		harvested(&f);
 		bring_to(&f, "T1", STAGE_RUNNING);
 		as = node_of(&f, "T1")->assignment;
-		assert_true(as->node->said.n > 0);
+		assert_true(as->node->told.said.n > 0);
 		assert_true(told(&f, "mind the tests"));
 	}
 	ready(&f, as, "s-2");
-	assert_int_equal(as->node->said.n, 0);
+	assert_int_equal(as->node->told.said.n, 0);
 	fixture_done(&f);
 }
 
@@ -732,7 +732,7 @@ TEST(a_report_is_no_answer_to_what_was_not_taken)
 					"', 'identity': 'i', 'offset': 5, 'update': {'status': "
 					"'in_progress', 'summary': 'x'}}",
 					STR_ARG(as->run_id)));
-	assert_true(as->node->said.n > 0);
+	assert_true(as->node->told.said.n > 0);
 	fixture_done(&f);
 }
 
@@ -742,9 +742,9 @@ TEST(what_goes_into_an_input_is_with_the_agent)
 	struct assignment *as = running(&f, "b");
 
 	nudge(&f, ", 'message': 'mind the tests'");
-	assert_true(as->node->said.n > 0);
+	assert_true(as->node->told.said.n > 0);
 	effect_end(&f, "T1", FX_SEND, "ok", "", "");
-	assert_int_equal(as->node->said.n, 0);
+	assert_int_equal(as->node->told.said.n, 0);
 	fixture_done(&f);
 }
 
@@ -762,10 +762,10 @@ TEST(a_person_who_cannot_wait_interrupts)
 	stopped(&f, as);
 	assert_true(as->run->resumed);
 	assert_true(told(&f, "stop that"));
-	assert_int_equal(as->node->failures[CAUSE_RUN], 0);
+	assert_int_equal(as->node->work.failures[CAUSE_RUN], 0);
 	effect_end(&f, "T1", FX_RUN_START, "ok", "", "");
 	ready(&f, as, "ses_1");
-	assert_int_equal(as->node->said.n, 0);
+	assert_int_equal(as->node->told.said.n, 0);
 	assert_int_equal(last_sent(as)->result, RESULT_OK);
 	fixture_done(&f);
 }
@@ -807,7 +807,7 @@ TEST(who_says_the_same_twice_is_heard_once)
 	assert_int_equal(str_find(text, STR("mind the tests")), text.n);
 	effect_end(&f, "T1", FX_RUN_START, "ok", "", "");
 	ready(&f, as, "s-1");
-	assert_int_equal(as->node->said.n, 0);
+	assert_int_equal(as->node->told.said.n, 0);
 	fixture_done(&f);
 }
 
@@ -847,7 +847,7 @@ TEST(a_permission_that_is_wanted_is_asked_for_by_its_name)
 	assert_true(str_contains(question, STR("agent a waits for a permission")));
 	assert_true(str_contains(question, STR(": Bash. Allow that")));
 	/* It is not asked for its status first: only a person can answer. */
-	assert_int_equal(as->node->rungs[RUNG_NUDGE], 0);
+	assert_int_equal(as->node->stall.rungs[RUNG_NUDGE], 0);
 	fixture_done(&f);
 }
 
@@ -907,7 +907,7 @@ TEST(a_raw_agent_that_says_that_it_is_out_of_quota)
 	assert_int_equal(l->known_by, SIGN_STREAM);
 	assert_false(l->guessed);
 	assert_int_equal(l->resets_at, f.now + 3 * OV_HOUR);
-	assert_int_equal(node_of(&f, "T1")->failures[CAUSE_RUN], 0);
+	assert_int_equal(node_of(&f, "T1")->work.failures[CAUSE_RUN], 0);
 	fixture_done(&f);
 	as = running(&f, "b");
 	ends_saying(&f, as, "", "Invalid API key");
@@ -923,7 +923,7 @@ TEST(words_that_hold_nobody_up)
 
 	ends_saying(&f, as, "", "FAILED test_rate_limits");
 	assert_null(state_lane(f.state, STR("b")));
-	assert_int_equal(node_of(&f, "T1")->failures[CAUSE_RUN], 1);
+	assert_int_equal(node_of(&f, "T1")->work.failures[CAUSE_RUN], 1);
 	fixture_done(&f);
 	as = running(&f, "b");
 	end_with(&f, as, 0, ", 'last_lines': 'rate limit exceeded'");

@@ -66,7 +66,7 @@ static void spend_all(struct fixture *f)
 		settle(f);
 		assert_null(node_of(f, nodes[i])->assignment);
 		assert_int_equal(node_of(f, nodes[i])->status, NODE_QUEUED);
-		assert_int_equal(node_of(f, nodes[i])->failures[CAUSE_RUN], 0);
+		assert_int_equal(node_of(f, nodes[i])->work.failures[CAUSE_RUN], 0);
 	}
 	assert_int_equal(f->state->goals.p[0]->spent[RES_TOKENS], 120);
 }
@@ -86,7 +86,7 @@ TEST(a_session_outlives_a_spent_budget)
 	str first;
 
 	spend_all(&f);
-	first = arena_str(&f.arena, node_of(&f, "T2")->session_home);
+	first = arena_str(&f.arena, node_of(&f, "T2")->session.home);
 	assert_true(state_assignment(f.state, first) != NULL);
 	/* The first worker comes last: each node goes on where its conversation took place. */
 	submit(&f, "work.update", json(&f, "{'node': 'T1', 'status': 'blocked', 'reason': 'r'}"));
@@ -95,10 +95,10 @@ TEST(a_session_outlives_a_spent_budget)
 	assert_true(str_is(as->worker, "pool-2"));
 	assert_true(str_is(as->session, "T2"));
 	assert_true(str_contains(as->session_usage, STR("60")));
-	assert_int_equal(node_of(&f, "T2")->session.n, 0);
+	assert_int_equal(node_of(&f, "T2")->session.id.n, 0);
 	/* In the home where it began, however often it had to wait. */
 	assert_true(str_eq(as->home, first) && !str_eq(as->id, first));
-	assert_int_equal(node_of(&f, "T2")->session_home.n, 0);
+	assert_int_equal(node_of(&f, "T2")->session.home.n, 0);
 	submit(&f, "work.update", json(&f, "{'node': 'T1', 'status': 'queued', 'reason': 'r'}"));
 	settle(&f);
 	as = node_of(&f, "T1")->assignment;
@@ -118,13 +118,13 @@ TEST(another_worker_begins_a_new_session)
 	spend_all(&f);
 	f.policy.workers_max = 1;
 	submit(&f, "work.update", json(&f, "{'node': 'T2', 'status': 'blocked', 'reason': 'r'}"));
-	node_of(&f, "T1")->session_worker.n--; /* as if that worker were gone */
+	node_of(&f, "T1")->session.worker.n--; /* as if that worker were gone */
 	more_budget(&f);
 	as = node_of(&f, "T1")->assignment;
 	assert_int_equal(as->session.n, 0);
 	assert_int_equal(as->session_usage.n, 0);
 	assert_int_equal(as->home.n, 0);
-	assert_int_equal(node_of(&f, "T1")->session.n, 0);
-	assert_int_equal(node_of(&f, "T1")->session_home.n, 0);
+	assert_int_equal(node_of(&f, "T1")->session.id.n, 0);
+	assert_int_equal(node_of(&f, "T1")->session.home.n, 0);
 	fixture_done(&f);
 }

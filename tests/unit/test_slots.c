@@ -124,7 +124,7 @@ TEST(a_person_is_told_once_per_wait)
 	}
 	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
 	assert_true(str_contains(told(&f)->question, STR("README.md")));
-	assert_int_equal(n->failures[CAUSE_DIRTY], 0);
+	assert_int_equal(n->work.failures[CAUSE_DIRTY], 0);
 	f.now = f.wake_at;
 	settle(&f);
 	effect_end(&f, "T1", FX_REBASE, "ok", "", "'commit': 'c1'");

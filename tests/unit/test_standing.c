@@ -53,9 +53,9 @@ TEST(a_task_begins_a_goal_and_the_next_joins_it)
 	assert_int_equal(f.state->goals.n, 1);
 	assert_true(str_ends(first, STR("/t1")) && str_ends(second, STR("/t2")));
 	n = node_of(&f, "t1");
-	assert_true(str_is(n->name, "Mend the fence"));
-	assert_true(str_is(n->objective, "Mend the fence \nby Friday"));
-	assert_true(str_is(n->wanted_worker, "ann") && str_is(n->suggested_agent, "b"));
+	assert_true(str_is(n->def.name, "Mend the fence"));
+	assert_true(str_is(n->def.objective, "Mend the fence \nby Friday"));
+	assert_true(str_is(n->next.worker, "ann") && str_is(n->def.suggested_agent, "b"));
 	assert_true(str_is(n->claim, "X_1") && str_is(n->parent_id, "tasks"));
 	assert_int_equal(node_of(&f, "t2")->status, NODE_TODO);
 	add_text(&f, STANDING_AUTO, "Another kind");
@@ -74,8 +74,8 @@ TEST(a_secret_in_the_first_line_is_not_cut_in_half)
 	memcpy(text + LIMIT_TITLE - 20, " ghp_0123456789abcdefghijklmnopqrstuvwxyz ", 42);
 	text[300] = '\0';
 	add_text(&f, STANDING_AUTO, text);
-	assert_false(str_contains(node_of(&f, "t1")->name, STR("ghp_")));
-	assert_true(node_of(&f, "t1")->name.n <= LIMIT_TITLE);
+	assert_false(str_contains(node_of(&f, "t1")->def.name, STR("ghp_")));
+	assert_true(node_of(&f, "t1")->def.name.n <= LIMIT_TITLE);
 	fixture_done(&f);
 }
 
@@ -194,10 +194,10 @@ TEST(who_serves_whom)
 		{ { .goal = &automatic }, { .kind = WORKER_AUTO }, true },
 		{ { .goal = &automatic }, { .kind = WORKER_POOL }, false },
 		{ { .goal = &automatic }, { .kind = WORKER_MANUAL }, false },
-		{ { .goal = &manual, .wanted_worker = STR("ann") },
+		{ { .goal = &manual, .next.worker = STR("ann") },
 				{ .kind = WORKER_MANUAL, .name = STR("ann"), .excluded = true },
 				true },
-		{ { .goal = &manual, .wanted_worker = STR("ann") },
+		{ { .goal = &manual, .next.worker = STR("ann") },
 				{ .kind = WORKER_POOL, .name = STR("pool-1") }, false },
 	};
 

@@ -28,9 +28,10 @@ static void check_steps(const struct fixture *f)
 				"escalated %d, %s, by " STR_FMT ")",
 				STR_ARG(n->key), status_name(&node_statuses, (int)n->status),
 				as ? status_name(&as_statuses, (int)as->status) : "none",
-				as ? status_name(&stages, (int)as->stage) : "", n->episode_open,
-				(int)n->rungs[RUNG_ESCALATE],
-				status_name(&block_kinds, (int)n->block), STR_ARG(n->blocked_by));
+				as ? status_name(&stages, (int)as->stage) : "", n->stall.open,
+				(int)n->stall.rungs[RUNG_ESCALATE],
+				status_name(&block_kinds, (int)n->block.kind),
+				STR_ARG(n->block.by));
 }
 
 /* What a tick would decide now, as text. */

@@ -103,7 +103,7 @@ TEST(one_entry_for_all_that_it_failed_at)
 	resume(&f);
 	assert_int_equal(open_entries(&f), 0);
 	assert_int_equal(node_of(&f, "T1")->status, NODE_QUEUED);
-	assert_int_equal(node_of(&f, "T1")->failures[CAUSE_NO_CHANGES], 0);
+	assert_int_equal(node_of(&f, "T1")->work.failures[CAUSE_NO_CHANGES], 0);
 	assert_int_equal(node_of(&f, "T2")->status, NODE_IN_PROGRESS);
 	fixture_done(&f);
 }
@@ -125,7 +125,7 @@ TEST(one_that_is_given_up_later_is_part_of_it)
 	change_nothing(&f, "T3");
 	settle(&f);
 	assert_int_equal(open_entries(&f), 1);
-	assert_int_equal(node_of(&f, "T3")->block, BLOCK_FAILED);
+	assert_int_equal(node_of(&f, "T3")->block.kind, BLOCK_FAILED);
 	/* An answer about one task alone takes it out of this. */
 	submit(&f, "work.cancel", json(&f, "{'node': 'T2', 'reason': 'r'}"));
 	f.policy.workers_max = 3;

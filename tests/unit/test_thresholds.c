@@ -186,7 +186,7 @@ TEST(view_and_layers)
 	struct policy p = { 0 };
 	struct goal g = { .oversight = str_from("{\"stuck\":{\"same_error_count\":4},"
 						"\"regression\":{\"coverage_drop_percent\":3}}") };
-	struct node n = { .oversight = str_from("{\"stuck\":{\"sameErrorCount\":6}}") };
+	struct node n = { .watch.settings = str_from("{\"stuck\":{\"sameErrorCount\":6}}") };
 	struct oversight o, again;
 
 	oversight_preset(&p.oversight, PRESET_STRICT);

@@ -102,8 +102,8 @@ TEST(a_run_is_a_row)
 	assert_int_equal(u->spent[RES_COST_MICROUSD], 5);
 	assert_int_equal(u->tokens_cache_read, 30);
 	assert_int_equal(u->unpriced + u->untold, 0);
-	assert_int_equal(node_of(&f, "T1")->spent[RES_TOKENS], 100);
-	assert_int_equal(node_of(&f, "T1")->spent[RES_COST_MICROUSD], 5);
+	assert_int_equal(node_of(&f, "T1")->spend.used[RES_TOKENS], 100);
+	assert_int_equal(node_of(&f, "T1")->spend.used[RES_COST_MICROUSD], 5);
 	balances(&f);
 	/* The next one tells no cost, and the one after it nothing at all. */
 	run_again(&f);
@@ -297,6 +297,6 @@ TEST(what_cannot_be_true_is_unknown)
 	assert_int_equal(u->untold, 1);
 	assert_int_equal(u->spent[RES_TOKENS], 14);
 	assert_int_equal(u->spent[RES_COST_MICROUSD], 10);
-	assert_int_equal(node_of(&f, "T1")->untold, 1);
+	assert_int_equal(node_of(&f, "T1")->spend.untold, 1);
 	fixture_done(&f);
 }

@@ -105,7 +105,7 @@ TEST(who_is_limited_keeps_worktree_and_session_without_a_slot)
 	limit(&f, "T1", until);
 	assert_int_equal(waits(&f, "T1"), WAITING_AGENT);
 	assert_int_equal(as->stage, STAGE_WAITING);
-	assert_int_equal(node_of(&f, "T1")->block, BLOCK_RATE_LIMITED);
+	assert_int_equal(node_of(&f, "T1")->block.kind, BLOCK_RATE_LIMITED);
 	assert_int_equal(counted(&f).of[WORKER_POOL].busy, 0);
 	/* What has not begun takes no worker; somebody else's work does, but another one. */
 	assert_null(node_of(&f, "T2")->assignment);
@@ -219,7 +219,7 @@ TEST(a_worker_is_given_back_where_another_task_needs_it)
 	settle(&f);
 	assert_int_equal(first->stage, STAGE_WAITING);
 	assert_int_equal(second->stage, STAGE_NONE);
-	assert_int_equal(node_of(&f, "T2")->block, BLOCK_RATE_LIMITED);
+	assert_int_equal(node_of(&f, "T2")->block.kind, BLOCK_RATE_LIMITED);
 	assert_true(str_contains(second->reason, STR("workers.max_waiting")));
 	assert_true(str_is(node_of(&f, "T3")->assignment->worker, "pool-2"));
 	sl = counted(&f);
@@ -233,7 +233,7 @@ TEST(a_worker_is_given_back_where_another_task_needs_it)
 	f.now = until;
 	settle(&f);
 	assert_int_equal(node_of(&f, "T1")->status, NODE_QUEUED);
-	assert_true(node_of(&f, "T1")->handover.n && node_of(&f, "T2")->handover.n);
+	assert_true(node_of(&f, "T1")->next.handover.n && node_of(&f, "T2")->next.handover.n);
 	fixture_done(&f);
 }
 

@@ -238,7 +238,7 @@ TEST(reopen_brings_parents_and_the_goal_back)
 	assert_true(value_bool_at(e->data, "override"));
 	drain(&f);
 	assert_int_equal(vec_last(&f.state->goals)->status, GOAL_COMPLETED);
-	assert_int_equal(node_of(&f, "T1")->epoch, 2);
+	assert_int_equal(node_of(&f, "T1")->work.epoch, 2);
 	fixture_done(&f);
 }
 
@@ -269,10 +269,10 @@ TEST(reassign_changes_agent_and_epoch)
 	assert_true(str_is(node_of(&f, "T1")->assignment->agent, "a"));
 	submit(&f, "work.reassign",
 			json(&f, "{'node': 'T1', 'agent': 'b', 'reason': 'b knows it'}"));
-	assert_true(str_is(node_of(&f, "T1")->wanted_agent, "b"));
+	assert_true(str_is(node_of(&f, "T1")->next.agent, "b"));
 	/* Nobody else begins before what is there was kept. */
 	settle(&f);
-	assert_int_equal(node_of(&f, "T1")->epoch, 1);
+	assert_int_equal(node_of(&f, "T1")->work.epoch, 1);
 	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
 	run_end(&f, "T1", 143);
 	settle(&f);
@@ -280,8 +280,8 @@ TEST(reassign_changes_agent_and_epoch)
 			"'head': 'h', 'tree': 't', 'commits': 1, 'files_changed': 2");
 	settle(&f);
 	assert_true(str_is(node_of(&f, "T1")->assignment->agent, "b"));
-	assert_int_equal(node_of(&f, "T1")->epoch, 2);
-	assert_int_equal(node_of(&f, "T1")->wanted_agent.n, 0);
+	assert_int_equal(node_of(&f, "T1")->work.epoch, 2);
+	assert_int_equal(node_of(&f, "T1")->next.agent.n, 0);
 	assert_int_equal(count_events(&f, EV_NODE_FAILED), 0);
 	fixture_done(&f);
 }
@@ -297,9 +297,9 @@ TEST(reassign_forgives_the_failures_of_the_one_before)
 	settle(&f);
 	effect_end(&f, "T1", FX_HARVEST, "ok", "",
 			"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
-	assert_int_equal(node_of(&f, "T1")->failures[CAUSE_RUN], 1);
+	assert_int_equal(node_of(&f, "T1")->work.failures[CAUSE_RUN], 1);
 	submit(&f, "work.reassign", json(&f, "{'node': 'T1', 'reason': 'b knows it'}"));
-	assert_int_equal(node_of(&f, "T1")->failures[CAUSE_RUN], 0);
+	assert_int_equal(node_of(&f, "T1")->work.failures[CAUSE_RUN], 0);
 	fixture_done(&f);
 }
 
@@ -379,9 +379,9 @@ TEST(run_stop_pauses_the_node)
 	submit(&f, "run.stop", json(&f, "{'run': '" STR_FMT "', 'reason': 'lunch'}", STR_ARG(run)));
 	n = node_of(&f, "T1");
 	assert_int_equal(n->status, NODE_BLOCKED);
-	assert_int_equal(n->block, BLOCK_PAUSED);
-	assert_true(str_is(n->blocked_by, "human:tester"));
-	assert_true(str_contains(n->unblock_when, STR("overseer work unblock")));
+	assert_int_equal(n->block.kind, BLOCK_PAUSED);
+	assert_true(str_is(n->block.by, "human:tester"));
+	assert_true(str_contains(n->block.when, STR("overseer work unblock")));
 	/* Twice is no better, neither while it is being stopped nor after. */
 	refused(&f, "run.stop", json(&f, "{'run': '" STR_FMT "', 'reason': 'r'}", STR_ARG(run)),
 			OV_ESTATE);
@@ -553,10 +553,10 @@ TEST(block_for_a_credential_says_what_and_where)
 					"'kind': 'credential', 'needs': 'a deploy key', "
 					"'configure': 'agents.script.env_pass'}"));
 	n = node_of(&f, "T1");
-	assert_int_equal(n->block, BLOCK_CREDENTIAL);
+	assert_int_equal(n->block.kind, BLOCK_CREDENTIAL);
 	assert_true(str_contains(n->status_reason, STR("a deploy key")));
 	assert_true(str_contains(n->status_reason, STR("agents.script.env_pass")));
-	assert_true(str_contains(n->unblock_when, STR("agents.script.env_pass")));
+	assert_true(str_contains(n->block.when, STR("agents.script.env_pass")));
 	fixture_done(&f);
 }
 
@@ -597,8 +597,8 @@ TEST(queue_drop_keeps_the_branch)
 	settle(&f);
 	res = submit(&f, "queue.drop", json(&f, "{'node': 'T1', 'reason': 'not yet'}"));
 	assert_true(str_starts(value_str_at(res, "branch"), STR("overseer/pool-1/")));
-	assert_int_equal(node_of(&f, "T1")->block, BLOCK_PERSON);
-	assert_true(str_is(node_of(&f, "T1")->blocked_by, "human:tester"));
+	assert_int_equal(node_of(&f, "T1")->block.kind, BLOCK_PERSON);
+	assert_true(str_is(node_of(&f, "T1")->block.by, "human:tester"));
 	assert_int_equal(state_worker(f.state, STR("pool-1"))->status, WORKER_IDLE);
 	settle(&f);
 	fixture_done(&f);

@@ -175,7 +175,7 @@ TEST(the_end_of_each)
 			}
 			n = node_of(&f, "t1");
 			assert_int_equal(n->status, NODE_BLOCKED);
-			assert_int_equal(n->block, BLOCK_PERSON);
+			assert_int_equal(n->block.kind, BLOCK_PERSON);
 			/* A person says so, and it goes on: once, in the same worker. */
 			submit(&f, "work.update",
 					json(&f,

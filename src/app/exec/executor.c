@@ -374,7 +374,7 @@ static void perform_harvest(struct task *t, const struct assignment *as)
 		.target = t->x->o.config->policy.target_branch,
 		.base = as->base,
 		/* It began with what the run before it left, or an assignment before this one. */
-		.since = as->head.n ? as->head : as->node->handover,
+		.since = as->head.n ? as->head : as->node->next.handover,
 		.rescue_ref = rescue_ref(t, as, as->run_id),
 		.message = message,
 	};

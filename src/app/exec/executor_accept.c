@@ -56,7 +56,7 @@ void perform_revert(struct task *t, const struct assignment *as)
 {
 	struct git_revert spec = {
 		.target = t->x->o.config->policy.target_branch,
-		.commit = as->node->commit,
+		.commit = as->node->work.commit,
 		.message = prompt_revert_message(&t->arena, as->node),
 		.key = accept_key(&t->arena, as),
 	};

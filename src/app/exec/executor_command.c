@@ -229,8 +229,8 @@ void perform_check(struct task *t, const struct assignment *as)
 		.tests = true };
 	of_agent(t, as);
 	command_run(t,
-			as->node->check_command.n ? as->node->check_command
-						  : c->policy.check_command);
+			as->node->def.check_command.n ? as->node->def.check_command
+						      : c->policy.check_command);
 }
 
 static void put_variable(struct task *t, const char *name, str v)
@@ -283,6 +283,6 @@ void perform_post(struct task *t, const struct assignment *as)
 		.timeout_option = "post_accept_timeout",
 		.journal = "post_accept",
 		.points = { "before-post", "during-post", "after-post" } };
-	describe(t, as, as->node->commit);
+	describe(t, as, as->node->work.commit);
 	command_run(t, c.post);
 }

@@ -32,9 +32,9 @@ static str evidence_of(struct arena *a, const struct node *n)
 	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	const struct assignment *as = n->assignment;
 
-	add_line(&b, "Stalled", n->episode_reason);
+	add_line(&b, "Stalled", n->stall.reason);
 	add_line(&b, "State", n->status_reason);
-	add_line(&b, "The agent reported", n->report);
+	add_line(&b, "The agent reported", n->report.merged);
 	if (as) {
 		buf_addf(&b, "Attempts: %lld, by " STR_FMT "\n", (long long)as->attempt,
 				STR_ARG(as->agent));

@@ -79,7 +79,7 @@ void perform_workspace(struct task *t, const struct assignment *as)
 		.path = worktree(t, as),
 		.branch = as->branch,
 		.target = c->policy.target_branch,
-		.start = as->node->handover,
+		.start = as->node->next.handover,
 		.rescue_ref = rescue_ref(t, as, t->effect_id),
 	};
 

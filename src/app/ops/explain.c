@@ -141,14 +141,15 @@ static int goal_facts(struct op_ctx *cx, const struct explain *x, const struct g
 		const struct node *n = g->nodes.p[i];
 		int64_t seq = n->history.n ? (int64_t)n->history.p[n->history.n - 1] : 0;
 
-		if (!node_is_leaf(n) || n->removed_in)
+		if (!node_is_leaf(n) || n->def.removed_in)
 			continue;
 		value_push(a, facts,
 				explain_fact(a, seq, n->updated_at, "node",
 						arena_printf(a,
 								STR_FMT " \"" STR_FMT
 									"\" is %s: " STR_FMT,
-								STR_ARG(n->id), STR_ARG(n->name),
+								STR_ARG(n->id),
+								STR_ARG(n->def.name),
 								status_name(&node_statuses,
 										(int)n->status),
 								STR_ARG(explain_task_now(x, q, n))),
@@ -308,7 +309,7 @@ int op_handoff_show(struct op_ctx *cx, const struct pr_handoff_show *p, value **
 	if (!c)
 		return no_handoff(of_goal ? "goal" : "node", of_goal ? g->id : n->key, err);
 	if (n)
-		handover = n->handover;
+		handover = n->next.handover;
 	*ret = value_object(cx->arena);
 	value_put(cx->arena, *ret, "id", value_str(cx->arena, of_goal ? g->id : n->key));
 	value_put(cx->arena, *ret, "text",

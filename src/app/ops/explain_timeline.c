@@ -89,8 +89,8 @@ static bool is_of_now(const struct assignment *as, const struct event *e)
 	const struct node *n = as->node;
 	ov_time since = as->run->started_at;
 
-	if (n->episode_open)
-		since = MIN(since, n->episode_at);
+	if (n->stall.open)
+		since = MIN(since, n->stall.at);
 	return str_eq(e->assignment, as->id) && e->at >= since;
 }
 

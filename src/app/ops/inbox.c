@@ -28,7 +28,7 @@ static const struct assignment *unchecked_work(struct op_ctx *cx, const struct e
 
 static bool has_check(const struct op_ctx *cx, const struct assignment *as)
 {
-	return as->node->check_command.n || cx->config->policy.check_command.n;
+	return as->node->def.check_command.n || cx->config->policy.check_command.n;
 }
 
 /* "check" is an answer as soon as there is a command for it: after the entry was made, too. */

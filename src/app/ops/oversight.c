@@ -17,8 +17,8 @@ int op_iteration_list(struct op_ctx *cx, const struct pr_iteration_list *p, valu
 	*ret = value_object(a);
 	value_put(a, *ret, "goal", value_str(a, n->goal->id));
 	value_put(a, *ret, "node", value_str(a, n->id));
-	value_put(a, *ret, "count", value_int(a, n->iterations_n));
-	value_put(a, *ret, "round_from", value_int(a, n->round_from));
+	value_put(a, *ret, "count", value_int(a, n->watch.iterations_n));
+	value_put(a, *ret, "round_from", value_int(a, n->watch.round_from));
 	value_put(a, *ret, "iterations", view_iterations(a, n));
 	return 0;
 }

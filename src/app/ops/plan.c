@@ -28,7 +28,8 @@ static int64_t unchecked(const struct op_ctx *cx, const struct goal *g)
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *x = g->nodes.p[i];
 
-		n += node_is_leaf(x) && !node_is_final(x) && !x->removed_in && !policy_checks(p, x);
+		n += node_is_leaf(x) && !node_is_final(x) && !x->def.removed_in &&
+				!policy_checks(p, x);
 	}
 	return p->unchecked == UNCHECKED_REVIEW && p->review != REVIEW_ALWAYS ? n : 0;
 }

@@ -205,7 +205,8 @@ int op_work_list(struct op_ctx *cx, const struct pr_work_list *p, value **ret, s
 
 			/* What a replan removed is told only to whoever asks for what is cancelled. */
 			if (node_is_leaf(n) &&
-					(status < 0 ? !n->removed_in : (int)n->status == status))
+					(status < 0 ? !n->def.removed_in
+						    : (int)n->status == status))
 				value_push(cx->arena, list, listed(cx, q, n));
 		}
 	}

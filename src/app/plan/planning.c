@@ -219,7 +219,7 @@ static void copy_goal(struct planning_job *j, const struct planning_request *rq)
 		return;
 	t->node = value_copy(a, plan_node_document(a, rq->node));
 	t->plan = value_copy(a, plan_document(a, g));
-	(void)json_parse(a, arena_str(a, rq->node->tools_narrowed), NULL, &narrowed, NULL);
+	(void)json_parse(a, arena_str(a, rq->node->def.tools_narrowed), NULL, &narrowed, NULL);
 	t->narrowed = narrowed;
 	for (size_t i = 0; i < g->nodes.n; i++)
 		value_push(a, ids, value_str(a, arena_str(a, g->nodes.p[i]->id)));

@@ -52,8 +52,8 @@ static void find_used(const struct state *s, struct map *used)
 		for (size_t k = 0; k < s->goals.p[i]->nodes.n; k++) {
 			const struct node *n = s->goals.p[i]->nodes.p[k];
 
-			if (n->session.n && n->session_home.n)
-				map_put(used, n->session_home, used);
+			if (n->session.id.n && n->session.home.n)
+				map_put(used, n->session.home, used);
 		}
 }
 

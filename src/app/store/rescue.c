@@ -117,8 +117,8 @@ static int mark_needed(const struct rescues *r, const struct state *s, struct ov
 	for (size_t g = 0; g < s->goals.n; g++)
 		for (size_t i = 0; i < s->goals.p[g]->nodes.n; i++) {
 			const struct node *n = s->goals.p[g]->nodes.p[i];
-			int got = n->handover.n && !node_is_final(n)
-					? mark_containing(r, n->handover, err)
+			int got = n->next.handover.n && !node_is_final(n)
+					? mark_containing(r, n->next.handover, err)
 					: 0;
 
 			if (got < 0)

@@ -84,7 +84,7 @@ static void go_on(struct decide_ctx *cx, const struct answer *a, str text)
 		e->answer = text;
 	}
 	/* Detectors look at what comes of the answer; who was blocked is renewed by going on. */
-	if (a->n->status != NODE_BLOCKED && a->n->iterations_n > a->n->round_from)
+	if (a->n->status != NODE_BLOCKED && a->n->watch.iterations_n > a->n->watch.round_from)
 		oversight_renew(cx, a->g, a->n, reason);
 	if (a->n->status == NODE_BLOCKED)
 		work_unblock(cx, a->n, reason);
@@ -553,6 +553,6 @@ void inbox_dismiss(struct decide_ctx *cx, const struct escalation *x, str reason
 	escalation_close(cx, x, ESC_DISMISSED, reason.n ? reason : STR("no reason was given"));
 	if (a.n && a.n->status == NODE_BLOCKED && node_is_leaf(a.n))
 		node_blocked_by(cx, a.n, cx->actor);
-	else if (a.n && ladder_is_over(a.n) && x->episode == a.n->episode)
+	else if (a.n && ladder_is_over(a.n) && x->episode == a.n->stall.episode)
 		stall_anew(cx, a.n, STR("a person dismissed the question"));
 }

@@ -104,9 +104,9 @@ bool accept_is_committed(const struct assignment *as)
 
 str accept_key(struct arena *a, const struct assignment *as)
 {
-	if (!as->node || !as->node->reverts)
+	if (!as->node || !as->node->work.reverts)
 		return as->id;
-	return arena_printf(a, STR_FMT ".%lld", STR_ARG(as->id), (long long)as->node->reverts);
+	return arena_printf(a, STR_FMT ".%lld", STR_ARG(as->id), (long long)as->node->work.reverts);
 }
 
 str accept_checked_by(const struct assignment *as)

@@ -22,11 +22,11 @@ struct same_tasks auto_same_tasks(const struct state *s, ov_time since)
 		for (size_t i = 0; s->goals.p[g]->automatic && i < s->goals.p[g]->nodes.n; i++) {
 			const struct node *n = s->goals.p[g]->nodes.p[i];
 
-			if (n->tier != TIER_TASK || n->created_at < since)
+			if (n->def.tier != TIER_TASK || n->created_at < since)
 				continue;
-			same.now = same.now && str_eq(n->objective, last) ? same.now + 1 : 1;
+			same.now = same.now && str_eq(n->def.objective, last) ? same.now + 1 : 1;
 			same.longest = MAX(same.longest, same.now);
-			last = n->objective;
+			last = n->def.objective;
 		}
 	return same;
 }
@@ -35,6 +35,7 @@ bool task_was_given_up(const struct node *n)
 {
 	if (!n->goal->automatic || n->status != NODE_BLOCKED)
 		return false;
-	return n->block == BLOCK_FAILED || n->block == BLOCK_STALLED || n->block == BLOCK_BUDGET ||
-			(n->block == BLOCK_PAUSED && !str_starts(n->blocked_by, STR("human:")));
+	return n->block.kind == BLOCK_FAILED || n->block.kind == BLOCK_STALLED ||
+			n->block.kind == BLOCK_BUDGET ||
+			(n->block.kind == BLOCK_PAUSED && !str_starts(n->block.by, STR("human:")));
 }

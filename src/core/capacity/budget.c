@@ -381,7 +381,8 @@ struct budget_verdict task_judge(const struct policy *p, const struct node *n,
 
 	for (int i = 0; n->goal->automatic && i < RESOURCE_COUNT; i++) {
 		int64_t limit = p->task_budget[i],
-			used = add(n->spent[i] - n->spent_before[i], live ? live->used[i] : 0);
+			used = add(n->spend.used[i] - n->spend.used_before[i],
+					live ? live->used[i] : 0);
 
 		/* The count of runs is no reason to stop one that is counted already. */
 		if (limit > 0 && used >= limit && !(live && live->runs && i == RES_ITERATIONS))

@@ -58,8 +58,8 @@ size_t dependants_count(struct arena *a, const struct node *n)
 /* A task that only waits for its agent continues when that is free again. */
 static bool is_open(const struct node *n)
 {
-	return node_is_leaf(n) && !n->removed_in && !node_is_final(n) &&
-			(n->status != NODE_BLOCKED || block_is_lane(n->block));
+	return node_is_leaf(n) && !n->def.removed_in && !node_is_final(n) &&
+			(n->status != NODE_BLOCKED || block_is_lane(n->block.kind));
 }
 
 bool others_can_go_on(struct arena *a, const struct node *n)

@@ -42,8 +42,8 @@ enum worker_step worker_next_step(const struct state *s, const struct worker *w)
 
 bool worker_serves(const struct worker *w, const struct node *n)
 {
-	if (n->wanted_worker.n)
-		return str_eq(w->name, n->wanted_worker);
+	if (n->next.worker.n)
+		return str_eq(w->name, n->next.worker);
 	if (str_is(n->goal->standing, STANDING_AUTO))
 		return w->kind == WORKER_AUTO;
 	return w->kind == WORKER_POOL || (w->kind == WORKER_MANUAL && !w->excluded);

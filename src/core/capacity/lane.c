@@ -135,7 +135,7 @@ const struct escalation *lane_entry(const struct state *s, const struct lane *l)
 bool failed_by(const struct node *n, str agent)
 {
 	return !n->goal->automatic && node_is_leaf(n) && n->status == NODE_BLOCKED &&
-			n->block == BLOCK_FAILED && !str_starts(n->blocked_by, STR("human:")) &&
+			n->block.kind == BLOCK_FAILED && !str_starts(n->block.by, STR("human:")) &&
 			n->assignment && str_eq(n->assignment->agent, agent);
 }
 
@@ -170,9 +170,10 @@ const struct lane *lane_blocking(const struct state *s, const struct node *n)
 {
 	static const str by = STR_INIT("agent ");
 
-	if (n->status != NODE_BLOCKED || !block_is_lane(n->block) || !str_starts(n->blocked_by, by))
+	if (n->status != NODE_BLOCKED || !block_is_lane(n->block.kind) ||
+			!str_starts(n->block.by, by))
 		return NULL;
-	return state_lane(s, str_sub(n->blocked_by, by.n, n->blocked_by.n));
+	return state_lane(s, str_sub(n->block.by, by.n, n->block.by.n));
 }
 
 static bool is_blocked_by(const struct state *s, const struct node *n, str agent)
@@ -211,10 +212,10 @@ size_t lane_waiting(const struct state *s, const struct policy *p, str agent)
 
 str node_wants(const struct policy *p, const struct node *n)
 {
-	str want = n->wanted_agent.n ? n->wanted_agent : n->suggested_agent;
+	str want = n->next.agent.n ? n->next.agent : n->def.suggested_agent;
 
-	for (size_t i = 0; !want.n && n->role.n && i < p->roles_n; i++)
-		if (str_eq(p->roles[i].name, n->role))
+	for (size_t i = 0; !want.n && n->def.role.n && i < p->roles_n; i++)
+		if (str_eq(p->roles[i].name, n->def.role))
 			want = p->roles[i].agent;
 	if (!want.n && n->goal->automatic)
 		want = p->auto_agent;

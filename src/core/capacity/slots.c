@@ -67,7 +67,7 @@ static bool agent_waits(const struct slots *sl, const struct assignment *as)
 static bool node_waits_on(const struct slots *sl, const struct assignment *as)
 {
 	return as->stage == STAGE_WAITING &&
-			(!as->node->blocked_until || as->node->blocked_until > sl->now);
+			(!as->node->block.until || as->node->block.until > sl->now);
 }
 
 bool assignment_may_yield(const struct slots *sl, const struct assignment *as)
@@ -82,7 +82,7 @@ enum waiting assignment_waiting(struct slots *sl, const struct assignment *as)
 	if (stage_is_good(as->stage))
 		return accepting_waits(sl, as);
 	if (node_waits_on(sl, as))
-		return as->node->block == BLOCK_QUESTION ? WAITING_QUESTION : WAITING_AGENT;
+		return as->node->block.kind == BLOCK_QUESTION ? WAITING_QUESTION : WAITING_AGENT;
 	if (backs_off(sl, as))
 		return WAITING_BACKOFF;
 	return agent_waits(sl, as) ? WAITING_AGENT : WAITING_NONE;

@@ -164,21 +164,21 @@ static struct node node_after(struct arena *a, const struct note *note)
 	x.status = status_after(&x, note);
 	if (note->status) {
 		x.status_reason = as_node_status(note->status)->reason;
-		x.unblock_when = as_node_status(note->status)->unblock_when;
+		x.block.when = as_node_status(note->status)->unblock_when;
 		if (as_node_status(note->status)->words)
-			x.words = x.status_reason;
+			x.told.words = x.status_reason;
 	}
 	/* What a person tells the next agent is nothing that was seen of the last one, or said by it. */
-	if (x.words.n && !node_is_final(&x) && str_eq(x.words, x.status_reason))
+	if (x.told.words.n && !node_is_final(&x) && str_eq(x.told.words, x.status_reason))
 		x.status_reason = STR("a person unblocked it");
 	if (note->accepted)
-		x.commit = as_node_accepted(note->accepted)->commit;
+		x.work.commit = as_node_accepted(note->accepted)->commit;
 	if (note->reverted)
-		x.commit = STR("");
+		x.work.commit = STR("");
 	if (note->reported && !as_node_reported(note->reported)->error.n) {
 		json_write_canonical(&text, as_node_reported(note->reported)->update);
-		x.report = arena_str(a, buf_str(&text));
-		x.reported_at = note->reported->at;
+		x.report.merged = arena_str(a, buf_str(&text));
+		x.report.at = note->reported->at;
 	}
 	return x;
 }
@@ -267,7 +267,7 @@ static void add_part(struct notes *ns, const struct node *n, struct handoff_part
 
 	if (!handoff && n->handoff)
 		handoff = record_pack(ns->cx->arena, &crystallization_record, n->handoff);
-	*ret = (struct handoff_part){ n->id, n->name, whole_after(ns, n), handoff };
+	*ret = (struct handoff_part){ n->id, n->def.name, whole_after(ns, n), handoff };
 }
 
 static void write_whole(struct notes *ns, struct note *note)
@@ -290,7 +290,7 @@ static void write_wholes(struct notes *ns, enum node_tier tier)
 		if (!note->status || !ends_node(note->status))
 			continue;
 		for (const struct node *p = note->node->parent; p; p = p->parent) {
-			struct note *whole = p->tier == tier ? note_of(ns, p) : NULL;
+			struct note *whole = p->def.tier == tier ? note_of(ns, p) : NULL;
 
 			if (!whole || whole->judged)
 				continue;
@@ -311,7 +311,7 @@ static void write_goal(struct notes *ns, const struct event *e)
 		return;
 	parts = arena_array(ns->cx->arena, struct handoff_part, g->nodes.n);
 	for (size_t i = 0; i < g->nodes.n; i++)
-		if (!g->nodes.p[i]->parent && !g->nodes.p[i]->removed_in)
+		if (!g->nodes.p[i]->parent && !g->nodes.p[i]->def.removed_in)
 			add_part(ns, g->nodes.p[i], &parts[n++]);
 	emit_handoff(ns->cx, about_goal(g),
 			handoff_whole(ns->cx->arena, parts, n,

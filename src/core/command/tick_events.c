@@ -69,12 +69,12 @@ static void tick_assign(struct decide_ctx *cx, const struct decision *d)
 	e->recovery_policy = str_from(status_name(&rungs, (int)first_rung(cx->policy, d->agent)));
 	e->branch = arena_printf(cx->arena, "overseer/" STR_FMT "/" STR_FMT "/" STR_FMT "-%lld",
 			STR_ARG(d->worker), STR_ARG(d->goal->id), STR_ARG(d->node->id),
-			(long long)d->node->epoch + 1);
-	e->epoch = d->node->epoch + 1;
+			(long long)d->node->work.epoch + 1);
+	e->epoch = d->node->work.epoch + 1;
 	e->tools = scope_value(cx->arena, &scope);
 	e->reason = d->why;
-	e->session_taken = d->node->session.n && str_eq(d->node->session_agent, d->agent) &&
-			str_eq(d->node->session_worker, d->worker);
+	e->session_taken = d->node->session.id.n && str_eq(d->node->session.agent, d->agent) &&
+			str_eq(d->node->session.worker, d->worker);
 	status = emit_worker_status(cx, (struct subject){ 0 });
 	status->worker = d->worker;
 	status->from = str_from(status_name(&worker_statuses, w ? (int)w->status : WORKER_IDLE));
@@ -168,7 +168,7 @@ static void tick_no_agent(struct decide_ctx *cx, const struct decision *d)
 /* It was removed after the task was given to it, or before somebody opened the task again. */
 static void tick_no_worker(struct decide_ctx *cx, const struct decision *d)
 {
-	str name = d->node->wanted_worker;
+	str name = d->node->next.worker;
 	str reason = arena_printf(cx->arena,
 			"it was given to worker " STR_FMT
 			", which is gone: `overseer worker add " STR_FMT "` makes it again",

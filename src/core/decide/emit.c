@@ -87,5 +87,5 @@ void events_seal(struct decide_ctx *cx, size_t from)
 
 str check_command(const struct decide_ctx *cx, const struct node *n)
 {
-	return n->check_command.n ? n->check_command : cx->policy->check_command;
+	return n->def.check_command.n ? n->def.check_command : cx->policy->check_command;
 }

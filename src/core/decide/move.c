@@ -49,10 +49,10 @@ void node_blocked_by(struct decide_ctx *cx, const struct node *n, str by)
 {
 	struct ev_node_status *e = node_moves(cx, n, NODE_BLOCKED, n->status_reason);
 
-	e->block = str_from(status_name(&block_kinds, (int)n->block));
+	e->block = str_from(status_name(&block_kinds, (int)n->block.kind));
 	MAYBE_SET(e, blocked_by, by);
-	MAYBE_SET(e, unblock_when, n->unblock_when);
-	e->blocked_until_ms = n->blocked_until;
+	MAYBE_SET(e, unblock_when, n->block.when);
+	e->blocked_until_ms = n->block.until;
 }
 
 void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status to, str reason)
@@ -73,12 +73,12 @@ void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status
 /* Who ends its run, and why: afterwards nothing but the signal would be left of it. */
 static str ends_run(struct decide_ctx *cx, const struct assignment *as, str reason)
 {
-	bool stalled = as->node && as->node->episode_open && as->node->episode_reason.n;
+	bool stalled = as->node && as->node->stall.open && as->node->stall.reason.n;
 
 	if (!as->run || as->run->status == RUN_ENDED || as->run->ended_by.n)
 		return STR("");
 	return arena_printf(cx->arena, STR_FMT ": " STR_FMT "%s" STR_FMT, STR_ARG(cx->actor),
-			STR_ARG(stalled ? as->node->episode_reason : STR("")), stalled ? "; " : "",
+			STR_ARG(stalled ? as->node->stall.reason : STR("")), stalled ? "; " : "",
 			STR_ARG(reason));
 }
 
@@ -142,10 +142,10 @@ void episode_close(struct decide_ctx *cx, const struct node *n, str reason)
 {
 	struct ev_episode_closed *e;
 
-	if (!n->episode_open || closed_in_batch(cx, n))
+	if (!n->stall.open || closed_in_batch(cx, n))
 		return;
 	e = emit_episode_closed(cx, about_node(n));
-	e->episode = n->episode;
+	e->episode = n->stall.episode;
 	e->reason = reason;
 }
 
@@ -155,7 +155,7 @@ static void call_off(struct decide_ctx *cx, const struct node *n, str reason)
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
-		if (x->status == ESC_OPEN && x->episode == n->episode &&
+		if (x->status == ESC_OPEN && x->episode == n->stall.episode &&
 				str_eq(x->goal_id, n->goal->id) && str_eq(x->node_id, n->id))
 			escalation_close(cx, x, ESC_DISMISSED, reason);
 	}
@@ -163,7 +163,7 @@ static void call_off(struct decide_ctx *cx, const struct node *n, str reason)
 
 void episode_end(struct decide_ctx *cx, const struct node *n, str reason)
 {
-	if (!n->episode_open)
+	if (!n->stall.open)
 		return;
 	episode_close(cx, n, reason);
 	call_off(cx, n, reason);

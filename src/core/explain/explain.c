@@ -213,10 +213,10 @@ static str waiting_deps(struct arena *a, const struct state *s, const struct nod
 		if (at->before && !node_is_final(at->before))
 			out = arena_printf(a, STR_FMT "%s%s " STR_FMT " (sequential)", STR_ARG(out),
 					out.n ? ", " : "",
-					status_name(&node_tiers, (int)at->before->tier),
+					status_name(&node_tiers, (int)at->before->def.tier),
 					STR_ARG(at->before->id));
-		for (size_t i = 0; i < at->deps.n; i++) {
-			const struct node *d = state_node(s, n->goal->id, at->deps.p[i]);
+		for (size_t i = 0; i < at->def.deps.n; i++) {
+			const struct node *d = state_node(s, n->goal->id, at->def.deps.p[i]);
 
 			if (d && !node_is_final(d))
 				out = arena_printf(a, STR_FMT "%s" STR_FMT " (%s)", STR_ARG(out),
@@ -280,11 +280,11 @@ str explain_now(struct arena *a, const struct state *s, const struct node *n, ov
 	if (n->status == NODE_BLOCKED)
 		return arena_printf(a,
 				"blocked by " STR_FMT ": " STR_FMT "; unblocked when: " STR_FMT,
-				STR_ARG(n->blocked_by), STR_ARG(n->status_reason),
-				STR_ARG(n->unblock_when));
-	if (n->status == NODE_DONE && n->commit.n)
+				STR_ARG(n->block.by), STR_ARG(n->status_reason),
+				STR_ARG(n->block.when));
+	if (n->status == NODE_DONE && n->work.commit.n)
 		return arena_printf(a, "finished; its change is commit " STR_FMT,
-				STR_ARG(n->commit));
+				STR_ARG(n->work.commit));
 	if (node_is_final(n))
 		return arena_printf(a, "finished: " STR_FMT, STR_ARG(n->status_reason));
 	if (!node_is_leaf(n))

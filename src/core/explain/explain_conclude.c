@@ -68,12 +68,12 @@ static str blocked_next(const struct explain *x, const struct node *n)
 		e = lane_entry(x->state, state_lane(x->state, n->assignment->agent));
 	if (e)
 		return answer_it(x, e);
-	if (n->blocked_until)
+	if (n->block.until)
 		return arena_printf(x->arena, "it continues by itself at " STR_FMT ", in " STR_FMT,
-				STR_ARG(time_format_near(x->arena, n->blocked_until, x->now,
+				STR_ARG(time_format_near(x->arena, n->block.until, x->now,
 						x->policy->utc_offset)),
-				STR_ARG(in_time(x, n->blocked_until)));
-	return arena_printf(x->arena, "it is unblocked when: " STR_FMT, STR_ARG(n->unblock_when));
+				STR_ARG(in_time(x, n->block.until)));
+	return arena_printf(x->arena, "it is unblocked when: " STR_FMT, STR_ARG(n->block.when));
 }
 
 static str assigned_next(const struct explain *x, const struct assignment *as)
@@ -128,7 +128,7 @@ static str node_next_words(const struct explain *x, const struct node *n)
 void explain_conclude_node(const struct explain *x, const struct node *n, str now, value *v)
 {
 	if (explain_recovering(n))
-		explain_conclude(x, v, n->episode_reason, now);
+		explain_conclude(x, v, n->stall.reason, now);
 	else
 		explain_conclude(x, v, n->status == NODE_BLOCKED ? blocked_why(x, n) : now,
 				node_next_words(x, n));

@@ -11,7 +11,7 @@ enum { SHOWN_DETECTIONS = 3 }; /* the newest */
 
 static bool is_stalled(const struct state *s _unused_, const struct node *n)
 {
-	return n->episode_open && n->assignment && n->assignment->status == AS_STALLED &&
+	return n->stall.open && n->assignment && n->assignment->status == AS_STALLED &&
 			n->status != NODE_BLOCKED;
 }
 
@@ -56,7 +56,7 @@ static str named(const struct explain *x, const struct goal *g, const struct con
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *node = g->nodes.p[i];
 
-		if (!node_is_leaf(node) || node->removed_in || !c->is(x->state, node))
+		if (!node_is_leaf(node) || node->def.removed_in || !c->is(x->state, node))
 			continue;
 		value_push(x->arena, ids, value_str(x->arena, node->id));
 		if (n++ < NAMED)

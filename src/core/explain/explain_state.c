@@ -64,7 +64,7 @@ static const struct observation *observed(const struct explain *x, str run_id)
 
 bool explain_recovering(const struct node *n)
 {
-	return n->episode_open && n->assignment && n->assignment->status == AS_STALLED;
+	return n->stall.open && n->assignment && n->assignment->status == AS_STALLED;
 }
 
 /* What is left of the ladder after the next rung; what cannot help now is not promised. */
@@ -74,7 +74,7 @@ static str rungs_after(const struct explain *x, const struct assignment *as, enu
 	str list = STR("");
 
 	for (int r = (int)next + 1; r < RUNG_COUNT; r++) {
-		if (as->node->rungs[r] || (r != RUNG_NUDGE && r < (int)as->recovery_policy) ||
+		if (as->node->stall.rungs[r] || (r != RUNG_NUDGE && r < (int)as->recovery_policy) ||
 				rung_hindrance(&w, as, (enum rung)r, 3))
 			continue;
 		list = arena_printf(x->arena, STR_FMT "%s%s", STR_ARG(list), list.n ? ", " : "",
@@ -103,7 +103,7 @@ static str recovery_now(const struct explain *x, const struct assignment *as, va
 				 : STR("now due: ");
 	what = c.rung == RUNG_ESCALATE ? STR("ask you")
 			: c.rung == RUNG_NUDGE
-			? arena_printf(x->arena, "nudge %d of %lld", n->rungs[RUNG_NUDGE] + 1,
+			? arena_printf(x->arena, "nudge %d of %lld", n->stall.rungs[RUNG_NUDGE] + 1,
 					  (long long)x->policy->max_nudges)
 			: str_from(rung);
 	after = rungs_after(x, as, c.rung);
@@ -214,8 +214,8 @@ static void work_evidence(const struct explain *x, const struct run *r, value *e
 static void cancelled_evidence(const struct explain *x, const struct node *n, value *evidence)
 {
 	for (const struct node *at = n; at; at = at->parent)
-		for (size_t i = 0; i < at->deps.n; i++) {
-			const struct node *d = state_node(x->state, n->goal->id, at->deps.p[i]);
+		for (size_t i = 0; i < at->def.deps.n; i++) {
+			const struct node *d = state_node(x->state, n->goal->id, at->def.deps.p[i]);
 
 			if (d && d->status == NODE_CANCELLED)
 				explain_show(x, evidence, d->ended_at,
@@ -232,21 +232,21 @@ static void node_evidence(const struct explain *x, const struct node *n, value *
 
 	cancelled_evidence(x, n, evidence);
 
-	if (n->report.n)
-		(void)json_parse(x->arena, n->report, NULL, &report, NULL);
+	if (n->report.merged.n)
+		(void)json_parse(x->arena, n->report.merged, NULL, &report, NULL);
 	if (report)
-		explain_show(x, evidence, n->reported_at, "reported: " STR_FMT " " STR_FMT,
-				STR_ARG(n->reported_status),
+		explain_show(x, evidence, n->report.at, "reported: " STR_FMT " " STR_FMT,
+				STR_ARG(n->report.status),
 				STR_ARG(utf8_truncate(value_str_at(report, "summary"), SHOWN)));
-	if (n->said.n)
+	if (n->told.said.n)
 		explain_show(x, evidence, 0, "said by a person, and not taken yet: " STR_FMT,
 				STR_ARG(utf8_truncate(said_text(x->arena, n), SHOWN)));
-	if (n->commit.n)
-		explain_show(x, evidence, 0, "accepted as commit " STR_FMT "%s", STR_ARG(n->commit),
-				accept_words(n->checked_by));
-	if (n->handover.n)
+	if (n->work.commit.n)
+		explain_show(x, evidence, 0, "accepted as commit " STR_FMT "%s",
+				STR_ARG(n->work.commit), accept_words(n->work.checked_by));
+	if (n->next.handover.n)
 		explain_show(x, evidence, 0, "left to go on from: commit " STR_FMT,
-				STR_ARG(n->handover));
+				STR_ARG(n->next.handover));
 	if (n->handoff)
 		explain_show(x, evidence, n->handoff->created_at, "a handoff was written");
 }
@@ -366,7 +366,7 @@ const struct lane *explain_lane(const struct explain *x, const struct node *n)
 {
 	const struct assignment *as = n->assignment;
 	const struct lane *l = as ? state_lane(x->state, as->agent) : NULL;
-	bool waits = n->status == NODE_BLOCKED ? block_is_lane(n->block)
+	bool waits = n->status == NODE_BLOCKED ? block_is_lane(n->block.kind)
 					       : as && as->stage == STAGE_START && !as->effect;
 
 	return waits && node_is_leaf(n) && lane_is_shut(l, x->now) ? l : NULL;
@@ -397,7 +397,7 @@ str explain_task_now(const struct explain *x, struct queue *q, const struct node
 value *explain_node(const struct explain *x, const struct node *n)
 {
 	const struct assignment *as = newest_assignment(x->state, n);
-	value *v = explain_answer(x, n->key, "node", n->name,
+	value *v = explain_answer(x, n->key, "node", n->def.name,
 			      status_name(&node_statuses, (int)n->status), n->updated_at),
 	      *evidence = value_array(x->arena);
 	str now = explain_task_now(x, queue_of(x), n);
@@ -408,10 +408,10 @@ value *explain_node(const struct explain *x, const struct node *n)
 		value_put(x->arena, v, "state", value_cstr(x->arena, "stalled"));
 		value_put(x->arena, v, "since", value_time(x->arena, n->assignment->updated_at));
 	}
-	if (n->episode_open) {
+	if (n->stall.open) {
 		explain_show(x, evidence, 0, "%s a stall, episode %lld: " STR_FMT,
 				explain_recovering(n) ? "in" : "not yet over",
-				(long long)n->episode, STR_ARG(n->episode_reason));
+				(long long)n->stall.episode, STR_ARG(n->stall.reason));
 	}
 	if (explain_recovering(n))
 		now = recovery_now(x, n->assignment, v);
@@ -449,9 +449,9 @@ value *explain_assignment(const struct explain *x, const struct assignment *as)
 				STR_ARG(recovery_now(x, as, v)));
 	else if (as->node->assignment == as)
 		now = explain_task_now(x, queue_of(x), as->node);
-	else if (as->epoch < as->node->epoch)
+	else if (as->epoch < as->node->work.epoch)
 		now = arena_printf(a, STR_FMT "; epoch %lld has taken over", STR_ARG(as->reason),
-				(long long)as->node->epoch);
+				(long long)as->node->work.epoch);
 	assignment_evidence(x, as, v, evidence);
 	value_put(a, v, "now", value_str(a, now));
 	value_put(a, v, "evidence", evidence);

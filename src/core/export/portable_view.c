@@ -91,11 +91,11 @@ static value *blocked_reason(struct arena *a, const struct node *n)
 
 	if (n->status != NODE_BLOCKED || !node_is_leaf(n))
 		return value_null(a);
-	value_put(a, v, "kind", value_cstr(a, status_name(&block_kinds, (int)n->block)));
+	value_put(a, v, "kind", value_cstr(a, status_name(&block_kinds, (int)n->block.kind)));
 	value_put(a, v, "reason", value_str(a, n->status_reason));
-	value_put(a, v, "by", value_str(a, n->blocked_by));
-	value_put(a, v, "unblockWhen", value_str(a, n->unblock_when));
-	value_put(a, v, "until", value_time(a, n->blocked_until));
+	value_put(a, v, "by", value_str(a, n->block.by));
+	value_put(a, v, "unblockWhen", value_str(a, n->block.when));
+	value_put(a, v, "until", value_time(a, n->block.until));
 	return v;
 }
 
@@ -105,7 +105,7 @@ static value *node_view(struct arena *a, const struct node *n)
 
 	for (size_t i = 0; i < v->object.n; i++)
 		if (str_is(v->object.members[i].key, "id"))
-			v->object.members[i].key = str_from(node_ids[n->tier]);
+			v->object.members[i].key = str_from(node_ids[n->def.tier]);
 	view_put_place(a, v, n);
 	value_put(a, v, "blockedReason", blocked_reason(a, n));
 	return v;

@@ -35,7 +35,7 @@ static const struct escalation *entry_of(const struct state *s, const struct nod
 /* Its entry is part of the one about the pause: nobody else answers for it. */
 static bool is_absorbed(const struct state *s, const struct node *n)
 {
-	return task_was_given_up(n) && !str_starts(n->blocked_by, STR("human:")) && !entry_of(s, n);
+	return task_was_given_up(n) && !str_starts(n->block.by, STR("human:")) && !entry_of(s, n);
 }
 
 const struct escalation *auto_open_entry(const struct state *s, str text)
@@ -47,7 +47,7 @@ const struct escalation *auto_open_entry(const struct state *s, str text)
 			const struct node *n = s->goals.p[g]->nodes.p[i];
 			const struct escalation *x;
 
-			if (!task_was_given_up(n) || !str_eq(n->objective, text))
+			if (!task_was_given_up(n) || !str_eq(n->def.objective, text))
 				continue;
 			x = entry_of(s, n);
 			if (!x && m->pause_entry && is_absorbed(s, n))

@@ -179,6 +179,6 @@ void tick_checkout(struct decide_ctx *cx, const struct decision *d)
 					.question = arena_printf(cx->arena,
 							"the finished work on \"" STR_FMT
 							"\" waits: " STR_FMT ". %s",
-							STR_ARG(as->node->name),
+							STR_ARG(as->node->def.name),
 							STR_ARG(as->reason), advice) });
 }

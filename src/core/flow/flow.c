@@ -158,7 +158,7 @@ static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cau
 
 int64_t flow_count(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail)
 {
-	int64_t count = as->node->failures[cause] + 1;
+	int64_t count = as->node->work.failures[cause] + 1;
 	struct ev_node_failed *e = emit_node_failed(cx, about_assignment(as));
 
 	e->cause = str_from(status_name(&causes, (int)cause));
@@ -320,7 +320,7 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 	/* A run that we ended because it had reported that it is done did not fail. */
 	if (!run_ended_well(as->run) && !as->stopping)
 		run_failed(cx, o);
-	else if (as->node->said.n && session_resumes(cx->policy, as))
+	else if (as->node->told.said.n && session_resumes(cx->policy, as))
 		go_on_with_message(cx, as);
 	else if (o->git->files_changed == 0)
 		run_changed_nothing(cx, as);
@@ -350,7 +350,7 @@ static bool lists(struct texts list, str s)
 static struct texts leftovers(struct decide_ctx *cx, const struct outcome *o)
 {
 	const struct texts *own = &o->git->leftover_files;
-	struct strs before = o->as->node ? o->as->node->leftover_files : (struct strs){ 0 };
+	struct strs before = o->as->node ? o->as->node->work.leftover_files : (struct strs){ 0 };
 	bool all_known = (int64_t)o->git->files.n == o->git->files_changed;
 	struct texts list = { arena_array(cx->arena, str, LIMIT_KEPT), 0 };
 
@@ -369,7 +369,7 @@ static bool keeps_worker(const struct decide_ctx *cx, const struct assignment *a
 	const struct worker *w = state_worker(cx->state, as->worker);
 
 	return as->status == AS_BLOCKED && as->node && as->node->status == NODE_BLOCKED &&
-			as->node->block == BLOCK_QUESTION && w && !w->wanted.n &&
+			as->node->block.kind == BLOCK_QUESTION && w && !w->wanted.n &&
 			str_eq(w->assignment_id, as->id);
 }
 

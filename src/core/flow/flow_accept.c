@@ -101,7 +101,7 @@ static void finish(struct decide_ctx *cx, const struct assignment *as, str commi
 
 void accept_go_on(struct decide_ctx *cx, const struct assignment *as)
 {
-	finish(cx, as, as->node->commit);
+	finish(cx, as, as->node->work.commit);
 }
 
 /* The change is on the target: who waits for the node still waits for the command that comes after. */
@@ -192,7 +192,7 @@ static void ask_pre(struct decide_ctx *cx, const struct assignment *as, str feed
 			arena_printf(cx->arena,
 					"nothing more is accepted: the pre_accept command failed "
 					"on the work of " STR_FMT " (" STR_FMT "). " STR_FMT,
-					STR_ARG(as->node->key), STR_ARG(as->node->name),
+					STR_ARG(as->node->key), STR_ARG(as->node->def.name),
 					STR_ARG(detail)));
 }
 
@@ -251,8 +251,8 @@ static void ask_post(struct decide_ctx *cx, const struct assignment *as, const c
 					"nothing more is accepted: %s; the change of " STR_FMT
 					" (" STR_FMT ") is commit " STR_FMT " on " STR_FMT
 					". " STR_FMT,
-					what, STR_ARG(as->node->key), STR_ARG(as->node->name),
-					STR_ARG(str_sub(as->node->commit, 0, 12)),
+					what, STR_ARG(as->node->key), STR_ARG(as->node->def.name),
+					STR_ARG(str_sub(as->node->work.commit, 0, 12)),
 					STR_ARG(cx->policy->target_branch), STR_ARG(detail)));
 }
 
@@ -265,8 +265,9 @@ static void warn_post(struct decide_ctx *cx, const struct assignment *as, str de
 							"change of " STR_FMT " (" STR_FMT
 							") was accepted as " STR_FMT ". " STR_FMT,
 							STR_ARG(as->node->key),
-							STR_ARG(as->node->name),
-							STR_ARG(str_sub(as->node->commit, 0, 12)),
+							STR_ARG(as->node->def.name),
+							STR_ARG(str_sub(as->node->work.commit, 0,
+									12)),
 							STR_ARG(detail)) });
 }
 
@@ -335,7 +336,7 @@ static void reverted(struct decide_ctx *cx, const struct outcome *o)
 	struct ev_node_reverted *e = emit_node_reverted(cx, about_assignment(as));
 	int64_t count;
 
-	e->commit = as->node->commit;
+	e->commit = as->node->work.commit;
 	e->by = o->git->commit;
 	e->reason = reason;
 	/* Its own commits, not the one that was taken back: that one's changes would count as known. */

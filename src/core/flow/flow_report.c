@@ -127,7 +127,7 @@ static bool says_more(const struct node *n, const value *merged)
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 
 	json_write_canonical(&text, merged);
-	return !str_eq(n->report, buf_str(&text));
+	return !str_eq(n->report.merged, buf_str(&text));
 }
 
 static void take_report(struct decide_ctx *cx, const struct assignment *as, const value *params,
@@ -138,9 +138,9 @@ static void take_report(struct decide_ctx *cx, const struct assignment *as, cons
 	const char *status = u->status >= 0 ? status_name(&node_statuses, u->status) : "";
 	bool more;
 
-	if (as->node->report.n)
-		(void)json_parse(cx->arena, as->node->report, NULL, &old, NULL);
-	if (old && as->node->reported_at < as->run->created_at)
+	if (as->node->report.merged.n)
+		(void)json_parse(cx->arena, as->node->report.merged, NULL, &old, NULL);
+	if (old && as->node->report.at < as->run->created_at)
 		old = update_of_earlier_run(cx->arena, old);
 	merged = update_merge(cx->arena, old, u);
 	more = says_more(as->node, merged);

@@ -59,9 +59,9 @@ static int64_t run_max(const struct policy *p, const struct run *r, enum cause c
 static bool changed_something(const struct outcome *o)
 {
 	const struct assignment *as = o->as;
-	str before = as->head.n                ? as->head
-			: as->node->handover.n ? as->node->handover
-					       : as->base,
+	str before = as->head.n                     ? as->head
+			: as->node->next.handover.n ? as->node->next.handover
+						    : as->base,
 	    head = o->git->head;
 
 	return head.n && !str_eq(head, before);

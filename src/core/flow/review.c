@@ -61,7 +61,7 @@ static bool is_wanted(const struct decide_ctx *cx, const struct assignment *as,
 		enum check_said said _unused_)
 {
 	if (cx->policy->review == REVIEW_HIGH_RISK)
-		return str_is(as->node->risk, "high") &&
+		return str_is(as->node->def.risk, "high") &&
 				!str_is(as->node->goal->standing, STANDING_AUTO);
 	return cx->policy->review == REVIEW_ALWAYS;
 }
@@ -144,7 +144,7 @@ static void add_check_advice(struct buf *b, const struct decide_ctx *cx,
 		buf_addf(b,
 				"\nOr put the check in order (%s), then answer \"check\": it runs "
 				"on this work, without another run of the agent.",
-				as->node->check_command.n
+				as->node->def.check_command.n
 						? "it is the task's own"
 						: "workspace.check_command in config.toml, then "
 						  "run: overseer config reload");
@@ -163,7 +163,7 @@ static str review_text(struct decide_ctx *cx, const struct assignment *as, const
 	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	buf_addf(&b, "%s the work of " STR_FMT " on \"" STR_FMT "\": it waits for your review.",
-			title, STR_ARG(as->agent), STR_ARG(as->node->name));
+			title, STR_ARG(as->agent), STR_ARG(as->node->def.name));
 	add_output(&b, output);
 	add_work(&b, work_of(cx, as));
 	buf_addf(&b,

@@ -48,7 +48,7 @@ static bool is_ours(const struct decide_ctx *cx, const value *commit)
 
 		if (str_eq(key, accept) &&
 				(str_eq(oid, as->candidate) ||
-						(as->node && str_eq(oid, as->node->commit))))
+						(as->node && str_eq(oid, as->node->work.commit))))
 			return true;
 		if (str_eq(key, revert) && as->stage == STAGE_REVERT)
 			return true;

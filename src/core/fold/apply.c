@@ -204,18 +204,18 @@ APPLY(node_status)
 		return r;
 	/* A reopened node starts afresh: old failures do not count against it. */
 	if (n->status == NODE_DONE || n->status == NODE_BLOCKED)
-		memset(n->failures, 0, sizeof(n->failures));
+		memset(n->work.failures, 0, sizeof(n->work.failures));
 	/* Nor does what was said and answered: that is in the result. */
 	if (n->status == NODE_DONE) {
-		record_set_str(&n->reported_status, STR(""));
-		record_set_str(&n->answer, STR(""));
-		record_set_str(&n->words, STR(""));
-		record_set_str(&n->said, STR(""));
+		record_set_str(&n->report.status, STR(""));
+		record_set_str(&n->told.answer, STR(""));
+		record_set_str(&n->told.words, STR(""));
+		record_set_str(&n->told.said, STR(""));
 	}
 	auto_count_task(s, n, (enum node_status)to, d->block);
 	given_up = task_was_given_up(n);
-	if (n->status == NODE_BLOCKED && to != NODE_BLOCKED && n->block == BLOCK_BUDGET)
-		memcpy(n->spent_before, n->spent, sizeof(n->spent));
+	if (n->status == NODE_BLOCKED && to != NODE_BLOCKED && n->block.kind == BLOCK_BUDGET)
+		memcpy(n->spend.used_before, n->spend.used, sizeof(n->spend.used));
 	n->status = (enum node_status)to;
 	n->updated_at = e->at;
 	if (to == NODE_QUEUED)
@@ -225,18 +225,18 @@ APPLY(node_status)
 	n->ended_at = node_is_final(n) ? e->at : 0;
 	if (node_is_final(n)) {
 		node_drop_iterations(n);
-		record_set_str(&n->guidance, STR(""));
-		n->alarm = SEVERITY_NONE;
+		record_set_str(&n->watch.guidance, STR(""));
+		n->watch.alarm = SEVERITY_NONE;
 	}
 	n->goal->reopened = false;
 	record_set_str(&n->status_reason, d->reason);
 	if (d->words)
-		record_set_str(&n->words, d->reason);
+		record_set_str(&n->told.words, d->reason);
 	block = status_parse(&block_kinds, d->block);
-	n->block = block < 0 ? BLOCK_NONE : (enum block_kind)block;
-	n->blocked_until = d->blocked_until_ms;
-	record_set_str(&n->blocked_by, d->blocked_by);
-	record_set_str(&n->unblock_when, d->unblock_when);
+	n->block.kind = block < 0 ? BLOCK_NONE : (enum block_kind)block;
+	n->block.until = d->blocked_until_ms;
+	record_set_str(&n->block.by, d->blocked_by);
+	record_set_str(&n->block.when, d->unblock_when);
 	if (d->recount)
 		s->automatic.failed_in_a_row = 0;
 	s->automatic.failed_in_a_row += !given_up && task_was_given_up(n);
@@ -251,7 +251,7 @@ APPLY(node_failed)
 
 	if (!n || cause < 0)
 		return ev_missing(e, "node or cause", n ? d->cause : e->node, err);
-	n->failures[cause] = (int32_t)d->count;
+	n->work.failures[cause] = (int32_t)d->count;
 	n->updated_at = e->at;
 	if (cause_is_of_work((enum cause)cause))
 		run_judged(s, e, (enum cause)cause, d->detail);
@@ -270,11 +270,11 @@ APPLY(node_accepted)
 
 	if (!n)
 		return ev_missing(e, "node", e->node, err);
-	record_set_str(&n->commit, d->commit);
-	record_set_str(&n->checked_by, d->checked_by);
-	record_set_strs(&n->leftover_files, NULL, 0);
+	record_set_str(&n->work.commit, d->commit);
+	record_set_str(&n->work.checked_by, d->checked_by);
+	record_set_strs(&n->work.leftover_files, NULL, 0);
 	/* What was left for the next one is on the target now. */
-	record_set_str(&n->handover, STR(""));
+	record_set_str(&n->next.handover, STR(""));
 	/* Its worktree was there to the end. */
 	if (w && str_eq(w->assignment_id, e->assignment))
 		w->repairs[PATROL_NO_WORKTREE] = 0;
@@ -285,28 +285,28 @@ APPLY(node_accepted)
 static void take_session(struct node *n, struct assignment *as, bool taken)
 {
 	if (taken) {
-		record_set_str(&as->session, n->session);
-		record_set_str(&as->session_usage, n->session_usage);
-		record_set_str(&as->home, n->session_home);
+		record_set_str(&as->session, n->session.id);
+		record_set_str(&as->session_usage, n->session.usage);
+		record_set_str(&as->home, n->session.home);
 		/* What is said now is met with it for every run: it never gets more than it had. */
-		record_set_str(&as->tools, n->session_tools);
+		record_set_str(&as->tools, n->session.tools);
 	}
-	record_set_str(&n->session, STR(""));
-	record_set_str(&n->session_agent, STR(""));
-	record_set_str(&n->session_worker, STR(""));
-	record_set_str(&n->session_usage, STR(""));
-	record_set_str(&n->session_tools, STR(""));
-	record_set_str(&n->session_home, STR(""));
+	record_set_str(&n->session.id, STR(""));
+	record_set_str(&n->session.agent, STR(""));
+	record_set_str(&n->session.worker, STR(""));
+	record_set_str(&n->session.usage, STR(""));
+	record_set_str(&n->session.tools, STR(""));
+	record_set_str(&n->session.home, STR(""));
 }
 
 static void keep_session(struct node *n, const struct assignment *as)
 {
-	record_set_str(&n->session, as->session);
-	record_set_str(&n->session_agent, as->agent);
-	record_set_str(&n->session_worker, as->worker);
-	record_set_str(&n->session_usage, as->session_usage);
-	record_set_str(&n->session_tools, as->tools);
-	record_set_str(&n->session_home, as->home.n ? as->home : as->id);
+	record_set_str(&n->session.id, as->session);
+	record_set_str(&n->session.agent, as->agent);
+	record_set_str(&n->session.worker, as->worker);
+	record_set_str(&n->session.usage, as->session_usage);
+	record_set_str(&n->session.tools, as->tools);
+	record_set_str(&n->session.home, as->home.n ? as->home : as->id);
 }
 
 APPLY(assignment_created)
@@ -318,7 +318,7 @@ APPLY(assignment_created)
 
 	if (!n || !w)
 		return ev_missing(e, n ? "worker" : "node", n ? d->worker : e->node, err);
-	if (n->assignment || d->epoch <= n->epoch || !id_valid(e->assignment) ||
+	if (n->assignment || d->epoch <= n->work.epoch || !id_valid(e->assignment) ||
 			state_assignment(s, e->assignment))
 		return ov_fail(err, OV_EINVALID,
 				"event %llu: node " STR_FMT
@@ -336,13 +336,13 @@ APPLY(assignment_created)
 	record_set_json(&as->tools, d->tools);
 	policy = status_parse(&rungs, d->recovery_policy);
 	as->recovery_policy = policy < 0 ? RUNG_RESEND : (enum rung)policy;
-	record_set_str(&n->wanted_agent, STR(""));
+	record_set_str(&n->next.agent, STR(""));
 	take_session(n, as, d->session_taken);
-	as->epoch = n->epoch = d->epoch;
+	as->epoch = n->work.epoch = d->epoch;
 	as->stage = STAGE_WORKSPACE;
 	as->created_at = as->updated_at = e->at;
-	record_set_str(&as->feedback, n->feedback);
-	record_set_str(&n->feedback, STR(""));
+	record_set_str(&as->feedback, n->next.feedback);
+	record_set_str(&n->next.feedback, STR(""));
 	record_set_str(&w->assignment_id, as->id);
 	state_add_assignment(s, as);
 	return 0;
@@ -399,7 +399,7 @@ APPLY(assignment_moved)
 	if (as->node && d->session_kept)
 		keep_session(as->node, as);
 	if (as->node && d->anew)
-		memset(as->node->failures, 0, sizeof(as->node->failures));
+		memset(as->node->work.failures, 0, sizeof(as->node->work.failures));
 	if (d->has_feedback)
 		record_set_str(&as->feedback, d->feedback);
 	if (d->has_purpose)

@@ -123,8 +123,8 @@ APPLY(clock_moved)
 static void sleep_recovery(struct assignment *as, int64_t slept, ov_time now)
 {
 	struct node *n = as->node;
-	ov_time *const moments[] = { &n->episode_at, &n->recovered_at, &n->backoff_until,
-		&n->sent_at, &as->updated_at };
+	ov_time *const moments[] = { &n->stall.at, &n->stall.recovered_at, &n->stall.backoff_until,
+		&n->stall.sent_at, &as->updated_at };
 
 	for (size_t i = 0; i < ARRAY_LEN(moments); i++)
 		move(moments[i], slept);

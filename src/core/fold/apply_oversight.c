@@ -47,17 +47,17 @@ static void drop(const struct record_type *t, void *record)
 static void add_guidance(struct node *n, str text)
 {
 	char *both;
-	size_t gap = n->guidance.n ? 2 : 0;
+	size_t gap = n->watch.guidance.n ? 2 : 0;
 
-	if (!text.n || n->guidance.n + gap + text.n > LIMIT_NOTE)
+	if (!text.n || n->watch.guidance.n + gap + text.n > LIMIT_NOTE)
 		return;
-	both = mem_zalloc(n->guidance.n + gap + text.n + 1, 1);
+	both = mem_zalloc(n->watch.guidance.n + gap + text.n + 1, 1);
 	if (gap) {
-		memcpy(both, n->guidance.p, n->guidance.n);
-		memcpy(both + n->guidance.n, "\n\n", gap);
+		memcpy(both, n->watch.guidance.p, n->watch.guidance.n);
+		memcpy(both + n->watch.guidance.n, "\n\n", gap);
 	}
-	memcpy(both + n->guidance.n + gap, text.p, text.n);
-	record_set_str(&n->guidance, (str){ both, n->guidance.n + gap + text.n });
+	memcpy(both + n->watch.guidance.n + gap, text.p, text.n);
+	record_set_str(&n->watch.guidance, (str){ both, n->watch.guidance.n + gap + text.n });
 	mem_free(both);
 }
 
@@ -69,7 +69,7 @@ static void guidance_renew(struct node *n, str run)
 {
 	const struct goal *g = n->goal;
 
-	record_set_str(&n->guidance, STR(""));
+	record_set_str(&n->watch.guidance, STR(""));
 	for (size_t i = 0; !node_is_final(n) && i < g->detections.n; i++)
 		if (str_eq(g->detections.p[i]->run_id, run))
 			add_guidance(n, g->detections.p[i]->text);
@@ -87,27 +87,27 @@ APPLY(iteration_recorded)
 	it = READ(iteration, d->iteration);
 	if (!it)
 		return OV_EINVALID;
-	if (it->number < n->iterations_n || it->number > n->iterations_n + 1) {
+	if (it->number < n->watch.iterations_n || it->number > n->watch.iterations_n + 1) {
 		drop(&iteration_record, it);
 		return ev_missing(e, "such number", e->node, err);
 	}
-	s->tally.iterations += it->number > n->iterations_n;
+	s->tally.iterations += it->number > n->watch.iterations_n;
 	record_set_str(&it->goal_id, e->goal);
 	record_set_str(&it->node_id, e->node);
 	record_set_str(&it->assignment_id, e->assignment);
 	record_set_str(&it->run_id, e->run);
 	it->at = e->at;
-	n->iterations_n = r->iteration = it->number;
+	n->watch.iterations_n = r->iteration = it->number;
 	r->reviewed_seq = (int64_t)e->seq;
 	guidance_renew(n, e->run);
-	n->alarm = SEVERITY_NONE;
+	n->watch.alarm = SEVERITY_NONE;
 	state_index_run(s, r);
 	if (node_is_final(n)) {
 		drop(&iteration_record, it);
 		return 0;
 	}
 	if (alarm >= 0)
-		n->alarm = (enum severity)alarm;
+		n->watch.alarm = (enum severity)alarm;
 	state_add_iteration(s, n, it);
 	return 0;
 }
@@ -133,7 +133,7 @@ APPLY(detection_made)
 	x->at = e->at;
 	s->tally.found[x->severity][x->type]++;
 	if (n)
-		n->alarm = MAX(n->alarm, x->severity);
+		n->watch.alarm = MAX(n->watch.alarm, x->severity);
 	state_add_detection(s, g, x);
 	return 0;
 }
@@ -179,9 +179,9 @@ APPLY(detection_judged)
 
 static void renew(struct node *n)
 {
-	n->round++;
-	n->round_from = n->iterations_n;
-	n->alarm = SEVERITY_NONE;
+	n->watch.round++;
+	n->watch.round_from = n->watch.iterations_n;
+	n->watch.alarm = SEVERITY_NONE;
 }
 
 APPLY(oversight_renewed)

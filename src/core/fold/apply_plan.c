@@ -70,7 +70,7 @@ static void set_member(struct node *n, const struct plan_member *m, const value 
 
 static void define(struct node *n, const struct entry *e)
 {
-	n->tier = e->tier;
+	n->def.tier = e->tier;
 	record_set_str(&n->parent_id, e->parent);
 	for (size_t i = 0; i < plan_members_n; i++)
 		set_member(n, &plan_members[i], value_at(e->doc, plan_members[i].key));
@@ -100,7 +100,7 @@ APPLY(node_added)
 		return ev_missing(e, "place for a node", e->node, err);
 	n = make(s, g, &entry, e->at);
 	define(n, &entry);
-	record_set_str(&n->wanted_worker, d->worker);
+	record_set_str(&n->next.worker, d->worker);
 	record_set_str(&n->claim, d->claim);
 	g->updated_at = e->at;
 	g->reopened = false;
@@ -134,8 +134,8 @@ static void rebuild(struct state *s, struct goal *g, struct plan_fold *f, ov_tim
 
 		if (f->in_plan[i])
 			continue;
-		if (!n->removed_in) {
-			n->removed_in = g->plan_version;
+		if (!n->def.removed_in) {
+			n->def.removed_in = g->plan_version;
 			n->updated_at = at;
 		}
 		vec_push(&f->order, n);
@@ -148,12 +148,12 @@ static void reset_status(struct node *n, ov_time at)
 	n->status = NODE_TODO;
 	n->updated_at = at;
 	n->ended_at = n->queued_at = 0;
-	memset(n->failures, 0, sizeof(n->failures));
-	n->block = BLOCK_NONE;
-	n->blocked_until = 0;
+	memset(n->work.failures, 0, sizeof(n->work.failures));
+	n->block.kind = BLOCK_NONE;
+	n->block.until = 0;
 	record_set_str(&n->status_reason, STR(""));
-	record_set_str(&n->blocked_by, STR(""));
-	record_set_str(&n->unblock_when, STR(""));
+	record_set_str(&n->block.by, STR(""));
+	record_set_str(&n->block.when, STR(""));
 }
 
 /* Puts the new order in force. */
@@ -194,7 +194,7 @@ static bool names_removed(const struct state *s, const struct goal *g, const str
 	for (size_t i = 0; i < f->entries.n; i++) {
 		const struct node *n = state_node(s, g->id, f->entries.p[i].id);
 
-		if (n && n->removed_in)
+		if (n && n->def.removed_in)
 			return true;
 	}
 	return false;

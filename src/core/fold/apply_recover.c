@@ -11,9 +11,9 @@
  */
 static void forgive(struct node *n, enum life_sign sign)
 {
-	n->failures[CAUSE_RUN] = n->failures[CAUSE_LOST] = 0;
+	n->work.failures[CAUSE_RUN] = n->work.failures[CAUSE_LOST] = 0;
 	if (sign == LIFE_TREE)
-		n->failures[CAUSE_CHECK] = n->failures[CAUSE_GATE] = 0;
+		n->work.failures[CAUSE_CHECK] = n->work.failures[CAUSE_GATE] = 0;
 }
 
 APPLY(silence_learned)
@@ -45,10 +45,10 @@ APPLY(node_reported)
 	if (!n || !r)
 		return ev_missing(e, n ? "run" : "node", n ? e->run : e->node, err);
 	if (!d->error.n) {
-		record_set_json(&n->report, d->update);
+		record_set_json(&n->report.merged, d->update);
 		if (d->status.n)
-			record_set_str(&n->reported_status, d->status);
-		n->reported_at = n->updated_at = e->at;
+			record_set_str(&n->report.status, d->status);
+		n->report.at = n->updated_at = e->at;
 	}
 	record_set_str(&r->update_identity, d->identity);
 	record_set_str(&r->report_error, d->error);
@@ -62,9 +62,9 @@ APPLY(node_wanted)
 
 	if (!n)
 		return ev_missing(e, "node", e->node, err);
-	record_set_str(&n->wanted_agent, d->agent);
+	record_set_str(&n->next.agent, d->agent);
 	/* Somebody else takes it up: the failures of the one before do not count against him. */
-	memset(n->failures, 0, sizeof(n->failures));
+	memset(n->work.failures, 0, sizeof(n->work.failures));
 	return 0;
 }
 
@@ -74,7 +74,7 @@ APPLY(node_answered)
 
 	if (!n)
 		return ev_missing(e, "node", e->node, err);
-	record_set_str(&n->answer, d->answer);
+	record_set_str(&n->told.answer, d->answer);
 	n->updated_at = e->at;
 	return 0;
 }
@@ -85,31 +85,31 @@ APPLY(node_scoped)
 
 	if (!n)
 		return ev_missing(e, "node", e->node, err);
-	record_set_json(&n->tools_narrowed, d->tools);
+	record_set_json(&n->def.tools_narrowed, d->tools);
 	n->updated_at = e->at;
 	return 0;
 }
 
 static void forget_ladder(struct node *n)
 {
-	memset(n->rungs, 0, sizeof(n->rungs));
-	memset(n->skipped, 0, sizeof(n->skipped));
-	n->recoveries = 0;
-	n->recovered_at = n->backoff_until = n->sent_at = 0;
-	record_set_str(&n->advice, STR(""));
-	record_set_str(&n->sent_hash, STR(""));
+	memset(n->stall.rungs, 0, sizeof(n->stall.rungs));
+	memset(n->stall.skipped, 0, sizeof(n->stall.skipped));
+	n->stall.recoveries = 0;
+	n->stall.recovered_at = n->stall.backoff_until = n->stall.sent_at = 0;
+	record_set_str(&n->stall.advice, STR(""));
+	record_set_str(&n->stall.sent_hash, STR(""));
 }
 
 APPLY(episode_opened)
 {
 	struct node *n = state_node(s, e->goal, e->node);
 
-	if (!n || n->episode_open || d->episode != n->episode + 1)
+	if (!n || n->stall.open || d->episode != n->stall.episode + 1)
 		return ev_missing(e, "node without an open episode", e->node, err);
-	n->episode++;
-	n->episode_open = true;
-	n->episode_at = e->at;
-	record_set_str(&n->episode_reason, d->reason);
+	n->stall.episode++;
+	n->stall.open = true;
+	n->stall.at = e->at;
+	record_set_str(&n->stall.reason, d->reason);
 	forget_ladder(n);
 	return 0;
 }
@@ -119,25 +119,25 @@ APPLY(episode_rung)
 	struct node *n = state_node(s, e->goal, e->node);
 	int rung = status_parse(&rungs, d->rung);
 
-	if (!n || !n->episode_open || d->episode != n->episode || rung < 0)
+	if (!n || !n->stall.open || d->episode != n->stall.episode || rung < 0)
 		return ev_missing(e, "node with that episode", e->node, err);
 	if (d->skipped)
-		n->skipped[rung] += (int32_t)d->count - n->rungs[rung];
-	n->rungs[rung] = (int32_t)d->count;
+		n->stall.skipped[rung] += (int32_t)d->count - n->stall.rungs[rung];
+	n->stall.rungs[rung] = (int32_t)d->count;
 	/* What was advised is done, or cannot be. */
-	record_set_str(&n->advice, STR(""));
+	record_set_str(&n->stall.advice, STR(""));
 	if (d->skipped)
 		return 0;
-	n->recoveries++;
-	n->recovered_at = e->at;
-	n->backoff_until = d->backoff_until_ms;
+	n->stall.recoveries++;
+	n->stall.recovered_at = e->at;
+	n->stall.backoff_until = d->backoff_until_ms;
 	if (d->instruction_hash.n) {
-		record_set_str(&n->sent_hash, d->instruction_hash);
-		n->sent_at = e->at;
+		record_set_str(&n->stall.sent_hash, d->instruction_hash);
+		n->stall.sent_at = e->at;
 	}
 	/* Somebody else takes it up: the failures of the one before do not count against him. */
 	if (rung == RUNG_REASSIGN)
-		memset(n->failures, 0, sizeof(n->failures));
+		memset(n->work.failures, 0, sizeof(n->work.failures));
 	return 0;
 }
 
@@ -145,9 +145,9 @@ APPLY(episode_advised)
 {
 	struct node *n = state_node(s, e->goal, e->node);
 
-	if (!n || !n->episode_open || d->episode != n->episode)
+	if (!n || !n->stall.open || d->episode != n->stall.episode)
 		return ev_missing(e, "node with that open episode", e->node, err);
-	record_set_json(&n->advice, d->action);
+	record_set_json(&n->stall.advice, d->action);
 	return 0;
 }
 
@@ -155,9 +155,9 @@ APPLY(episode_closed)
 {
 	struct node *n = state_node(s, e->goal, e->node);
 
-	if (!n || !n->episode_open || d->episode != n->episode)
+	if (!n || !n->stall.open || d->episode != n->stall.episode)
 		return ev_missing(e, "node with that open episode", e->node, err);
-	n->episode_open = false;
-	n->backoff_until = 0;
+	n->stall.open = false;
+	n->stall.backoff_until = 0;
 	return 0;
 }

@@ -42,7 +42,7 @@ APPLY(run_created)
 	as->expected_at = 0;
 	/* What the run before said of itself does not hold for this one. */
 	if (as->node)
-		record_set_str(&as->node->reported_status, STR(""));
+		record_set_str(&as->node->report.status, STR(""));
 	record_set_str(&as->run_id, r->id);
 	state_add_run(s, r);
 	return 0;
@@ -190,10 +190,10 @@ APPLY(run_harvested)
 	record_set_str(&as->head, d->head);
 	record_set_str(&as->tree, d->tree);
 	if (as->node)
-		record_set_strs(&as->node->leftover_files, d->leftover_files.p,
+		record_set_strs(&as->node->work.leftover_files, d->leftover_files.p,
 				d->leftover_files.n);
 	if (as->node && r->files_changed)
-		record_set_str(&as->node->handover, d->head);
+		record_set_str(&as->node->next.handover, d->head);
 	return 0;
 }
 
@@ -313,7 +313,7 @@ APPLY(effect_intended)
 	record_set_str(&fx->purpose, d->purpose);
 	record_set_str(&fx->worker, d->worker);
 	if (d->evidence_hash.n && state_node(s, e->goal, e->node))
-		record_set_str(&state_node(s, e->goal, e->node)->diagnosed, d->evidence_hash);
+		record_set_str(&state_node(s, e->goal, e->node)->stall.diagnosed, d->evidence_hash);
 	fx->created_at = e->at;
 	state_add_effect(s, fx);
 	return 0;

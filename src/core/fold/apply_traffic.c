@@ -69,7 +69,7 @@ static void post_answered(struct state *s, const struct escalation *esc)
 	struct node *n = state_node(s, esc->goal_id, esc->node_id);
 
 	if (n)
-		n->failures[CAUSE_DIRTY] = n->failures[CAUSE_MOVED] = 0;
+		n->work.failures[CAUSE_DIRTY] = n->work.failures[CAUSE_MOVED] = 0;
 }
 
 APPLY(escalation_closed)
@@ -115,8 +115,8 @@ static void keep_said(struct node *n, str without, str run, const struct ev_disp
 	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	value *old = NULL, *list = value_array(&a), *entry;
 
-	if (n->said.n)
-		(void)json_parse(&a, n->said, NULL, &old, NULL);
+	if (n->told.said.n)
+		(void)json_parse(&a, n->told.said, NULL, &old, NULL);
 	for (size_t i = 0; i < value_count(old); i++)
 		if (!str_eq(value_str_at(value_item(old, i), "dispatch"), without))
 			value_push(&a, list, value_copy(&a, value_item(old, i)));
@@ -128,9 +128,9 @@ static void keep_said(struct node *n, str without, str run, const struct ev_disp
 		value_push(&a, list, entry);
 	}
 	if (value_count(list))
-		record_set_json(&n->said, list);
+		record_set_json(&n->told.said, list);
 	else
-		record_set_str(&n->said, STR(""));
+		record_set_str(&n->told.said, STR(""));
 }
 
 APPLY(dispatch_intended)

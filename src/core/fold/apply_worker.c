@@ -14,10 +14,10 @@ APPLY(node_reverted)
 
 	if (!n)
 		return ev_missing(e, "node", e->node, err);
-	record_set_str(&n->commit, STR(""));
-	record_set_str(&n->handover, d->handover);
-	record_set_str(&n->feedback, d->feedback);
-	n->reverts++;
+	record_set_str(&n->work.commit, STR(""));
+	record_set_str(&n->next.handover, d->handover);
+	record_set_str(&n->next.feedback, d->feedback);
+	n->work.reverts++;
 	return 0;
 }
 

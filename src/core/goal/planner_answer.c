@@ -155,7 +155,7 @@ static void split(struct decide_ctx *cx, const struct goal *g, const struct effe
 	struct ov_err err = { 0 };
 
 	/* Made for a plan that is no longer the goal's, or for a node that goes on by itself now. */
-	if (!o->ok || !n || !n->episode_open || o->plan->plan_version != g->plan_version)
+	if (!o->ok || !n || !n->stall.open || o->plan->plan_version != g->plan_version)
 		return;
 	/* That ends the stall, too: the node has parts now. */
 	if (plan_adopt(cx, g, o->plan->plan,
@@ -171,7 +171,7 @@ static const value *advised(const struct decide_ctx *cx, const struct node *n, c
 	for (size_t i = 0; i < value_count(actions); i++) {
 		int rung = status_parse(&rungs, value_str_at(value_item(actions, i), "type"));
 
-		if (rung >= 0 && n->rungs[rung] < rung_cap(cx->policy, (enum rung)rung))
+		if (rung >= 0 && n->stall.rungs[rung] < rung_cap(cx->policy, (enum rung)rung))
 			return value_item(actions, i);
 	}
 	return NULL;
@@ -184,13 +184,13 @@ static void diagnosed(struct decide_ctx *cx, const struct effect *fx, const stru
 	const value *action;
 	struct ev_episode_advised *e;
 
-	if (!o->ok || !n || !n->episode_open)
+	if (!o->ok || !n || !n->stall.open)
 		return;
 	action = advised(cx, n, o->plan->actions);
 	if (!action)
 		return;
 	e = emit_episode_advised(cx, about_node(n));
-	e->episode = n->episode;
+	e->episode = n->stall.episode;
 	e->action = value_copy(cx->arena, action);
 }
 

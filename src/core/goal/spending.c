@@ -221,7 +221,7 @@ void tick_budget_stop(struct decide_ctx *cx, const struct decision *d)
 	const struct node *n = d->node;
 	struct ev_assignment_moved *e;
 
-	if (str_is(n->reported_status, "done") && n->reported_at >= as->run->created_at) {
+	if (str_is(n->report.status, "done") && n->report.at >= as->run->created_at) {
 		run_finish(cx, as, d->why);
 		return;
 	}
@@ -240,8 +240,8 @@ void tick_task_budget(struct decide_ctx *cx, const struct decision *d)
 	const struct assignment *as = d->assignment;
 	const struct node *n = d->node;
 
-	if (as->stage == STAGE_RUNNING && str_is(n->reported_status, "done") &&
-			n->reported_at >= as->run->created_at) {
+	if (as->stage == STAGE_RUNNING && str_is(n->report.status, "done") &&
+			n->report.at >= as->run->created_at) {
 		run_finish(cx, as, d->why);
 		return;
 	}

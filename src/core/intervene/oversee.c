@@ -51,7 +51,7 @@ static void review_history(const struct policy *p, struct review *x)
 	size_t n = 0, from = 0;
 
 	for (size_t i = 0; i < x->n->iterations.n; i++)
-		from += x->n->iterations.p[i]->number <= x->n->round_from;
+		from += x->n->iterations.p[i]->number <= x->n->watch.round_from;
 	from = MAX(from,
 			x->n->iterations.n - MIN(x->n->iterations.n, (size_t)LIMIT_ITERATIONS - 1));
 	for (size_t i = from; i < x->n->iterations.n; i++)
@@ -61,7 +61,8 @@ static void review_history(const struct policy *p, struct review *x)
 	x->h = (struct history){
 		.samples = x->samples,
 		.n = n,
-		.iterations = { x->now.number - x->n->round_from, expected_iterations(p, x->g) },
+		.iterations = { x->now.number - x->n->watch.round_from,
+				expected_iterations(p, x->g) },
 		.cost_microusd = consumed(x->g, RES_COST_MICROUSD,
 				budget_estimate(p, x->g, RES_COST_MICROUSD)),
 		/* Time does no harm by itself: what goals take as a rule says nothing of a large one. */
@@ -152,10 +153,10 @@ static void answer(struct decide_ctx *cx, const struct review *x, const struct f
 	enum level level = level_of(x, f);
 	struct detect_context context = { .history = &x->h,
 		.iterations = x->iterations,
-		.objective = x->n->objective.n ? x->n->objective : x->n->name,
+		.objective = x->n->def.objective.n ? x->n->def.objective : x->n->def.name,
 		.call = f->in_run ? repetition_call(x->r) : STR(""),
 		.subject = wide ? x->g->id : x->n->key,
-		.round = wide ? x->g->round : x->n->round };
+		.round = wide ? x->g->round : x->n->watch.round };
 	struct subject about = about_run(x->r);
 	struct detection_words w;
 	str id;

@@ -17,7 +17,8 @@ void tick_loop(struct decide_ctx *cx, const struct decision *d)
 		return;
 	detection_describe(cx->arena, &context, &c.found, c.level, &w);
 	/* Its run is not counted among the iterations yet. */
-	id = detection_emit(cx, about, &c.found, &w, as->node->iterations_n, as->node->round);
+	id = detection_emit(cx, about, &c.found, &w, as->node->watch.iterations_n,
+			as->node->watch.round);
 	intervene(cx,
 			&(struct intervention){ .detection = id,
 					.about = about,

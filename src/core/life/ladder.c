@@ -171,11 +171,11 @@ struct climb climb_of(const struct world *w, const struct assignment *as,
 	const struct node *n = as->node;
 	struct climb c = { .policy = w->policy,
 		.recovery = as->recovery_policy,
-		.recoveries = n->recoveries,
-		.episode_at = n->episode_at,
-		.recovered_at = n->recovered_at,
-		.backoff_until = n->backoff_until,
-		.asked_at = MAX(n->sent_at, asked_at(as)),
+		.recoveries = n->stall.recoveries,
+		.episode_at = n->stall.at,
+		.recovered_at = n->stall.recovered_at,
+		.backoff_until = n->stall.backoff_until,
+		.asked_at = MAX(n->stall.sent_at, asked_at(as)),
 		.stalled_at = MAX(stalled_unlearned(w->policy, as, o), w->state->outage_over_at),
 		.running = has_run(as),
 		.input = takes_input(w->policy, as->agent),
@@ -185,8 +185,8 @@ struct climb climb_of(const struct world *w, const struct assignment *as,
 		.quiet = o ? 1 + !o->process_unknown + !o->tree_unknown : 0,
 		.no_replan = no_replan(w, as) };
 
-	static_assert(sizeof(c.rungs) == sizeof(n->rungs), "the rungs of a node");
-	memcpy(c.rungs, n->rungs, sizeof(c.rungs));
+	static_assert(sizeof(c.rungs) == sizeof(n->stall.rungs), "the rungs of a node");
+	memcpy(c.rungs, n->stall.rungs, sizeof(c.rungs));
 	return c;
 }
 
@@ -286,41 +286,42 @@ int rung_advised(struct arena *a, const struct policy *p, const struct node *n)
 	value *advice;
 	int rung;
 
-	if (!n->advice.n || json_parse(a, n->advice, NULL, &advice, NULL) < 0)
+	if (!n->stall.advice.n || json_parse(a, n->stall.advice, NULL, &advice, NULL) < 0)
 		return -1;
 	rung = status_parse(&rungs, value_str_at(advice, "type"));
-	return rung >= 0 && n->rungs[rung] < rung_cap(p, (enum rung)rung) ? rung : -1;
+	return rung >= 0 && n->stall.rungs[rung] < rung_cap(p, (enum rung)rung) ? rung : -1;
 }
 
 /* What a model would be told: once per episode, and never twice about the same. */
 static str diagnosis_of(struct arena *a, const struct node *n)
 {
 	str seen = sha256_hex(a,
-			arena_printf(a, STR_FMT "\n" STR_FMT, STR_ARG(n->episode_reason),
-					STR_ARG(n->report)));
+			arena_printf(a, STR_FMT "\n" STR_FMT, STR_ARG(n->stall.reason),
+					STR_ARG(n->report.merged)));
 
-	return arena_printf(a, "%lld:" STR_FMT, (long long)n->episode, STR_ARG(seen));
+	return arena_printf(a, "%lld:" STR_FMT, (long long)n->stall.episode, STR_ARG(seen));
 }
 
 bool rung_may_diagnose(const struct world *w, const struct node *n)
 {
 	int64_t episode = -1;
 
-	if (!w->policy->planner || !w->policy->diagnose || n->advice.n ||
+	if (!w->policy->planner || !w->policy->diagnose || n->stall.advice.n ||
 			goal_held(w->policy, n->goal, NULL, w->state->at).n)
 		return false;
-	(void)str_to_i64(str_sub(n->diagnosed, 0, str_find_byte(n->diagnosed, ':')), &episode);
-	return !n->episode_open || episode != n->episode;
+	(void)str_to_i64(str_sub(n->stall.diagnosed, 0, str_find_byte(n->stall.diagnosed, ':')),
+			&episode);
+	return !n->stall.open || episode != n->stall.episode;
 }
 
 static bool wants_diagnosis(struct arena *a, const struct world *w, const struct node *n, int rung,
 		str *ret)
 {
-	str now, last = n->diagnosed;
+	str now, last = n->stall.diagnosed;
 	size_t colon = str_find_byte(last, ':');
 
-	if (!w->policy->planner || !w->policy->diagnose || rung < RUNG_REPLAN || n->advice.n ||
-			goal_held(w->policy, n->goal, NULL, w->state->at).n)
+	if (!w->policy->planner || !w->policy->diagnose || rung < RUNG_REPLAN ||
+			n->stall.advice.n || goal_held(w->policy, n->goal, NULL, w->state->at).n)
 		return false;
 	now = diagnosis_of(a, n);
 	if (last.n &&

@@ -62,7 +62,7 @@ ov_time liveness_probe(const struct assignment *as, const struct observation *o,
 	ov_time lasts = PROBE_FIRST, next;
 
 	/* Of one that was asked already, nothing is learned that holds for others. */
-	if (!o || (as->node && as->node->episode_open) || o->doing != ACTIVITY_UNSAID ||
+	if (!o || (as->node && as->node->stall.open) || o->doing != ACTIVITY_UNSAID ||
 			!o->output_at || o->process_at > o->output_at)
 		return OV_TIME_MAX;
 	if (o->looked_at > o->output_at && o->looked_at <= now)

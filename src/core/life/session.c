@@ -29,8 +29,8 @@ const value *said_list(struct arena *a, const struct node *n)
 {
 	value *list = NULL;
 
-	if (n->said.n)
-		(void)json_parse(a, n->said, NULL, &list, NULL);
+	if (n->told.said.n)
+		(void)json_parse(a, n->told.said, NULL, &list, NULL);
 	return list;
 }
 
@@ -52,7 +52,7 @@ str said_text(struct arena *a, const struct node *n)
 
 	for (size_t i = 0; i < value_count(list); i++) {
 		str text = value_str_at(value_item(list, i), "text");
-		bool told = str_eq(text, n->answer); /* as an answer */
+		bool told = str_eq(text, n->told.answer); /* as an answer */
 
 		/* Who says the same twice is heard once. */
 		for (size_t k = 0; k < i; k++)
@@ -66,7 +66,7 @@ str said_text(struct arena *a, const struct node *n)
 
 bool said_fits(const struct node *n, str text)
 {
-	return n->said.n + text.n <= SAID_MAX;
+	return n->told.said.n + text.n <= SAID_MAX;
 }
 
 const struct trouble_rule trouble_rules[TROUBLE_COUNT] = {

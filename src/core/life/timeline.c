@@ -180,7 +180,7 @@ struct timeline timeline_of_run(struct arena *a, const struct world *w, const st
 	s.climb.quiet = 3; /* the looks that are still to come may tell what the last one could not */
 	s.idle = as->idle_after ? as->idle_after : w->policy->idle_after;
 	s.stall_at = as->status == AS_STALLED ? 0 : l.due_at;
-	s.episode_open = as->node->episode_open;
+	s.episode_open = as->node->stall.open;
 	s.diagnose = rung_may_diagnose(w, as->node);
 	s.advised = rung_advised(a, w->policy, as->node);
 	return timeline_from(&s);

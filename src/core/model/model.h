@@ -36,7 +36,7 @@ struct goal {
 };
 
 struct node {
-	NODE_ROWS(MEMBER);
+	NODE_ROWS(MEMBER, PART_MEMBER);
 
 	/* derived */
 	str key; /* "GOAL/NODE", owned */

@@ -9,7 +9,7 @@
  *
  * From the rows come the members of the struct (`WATCHER_ROWS(MEMBER);`), the JSON that the API shows,
  * the snapshot, its reader, and the freeing of what the record owns. They stand in the order in which they
- * are stored. Texts in a record are heap copies that it owns; change them with record_set_*.
+ * are stored. Fields that change together are a part (`n->stall.reason`); they are stored flat all the same. Texts in a record are heap copies that it owns; change them with record_set_*.
  */
 #include "base/ov.h"
 #include "data/value/value.h"
@@ -54,6 +54,12 @@ struct field {
 /* A row as a member of its struct; or as none, where its struct has it at another place. */
 #define MEMBER(type, ...) STORED_##type(__VA_ARGS__)
 #define NO_MEMBER(...)
+/* A part of a record, a struct of its own in it; AS is a row that is stored under another name. */
+#define PART_MEMBER(part, ROWS)              \
+	struct {                             \
+		ROWS(MEMBER, PART_MEMBER_AS) \
+	} part;
+#define PART_MEMBER_AS(stored, ...) MEMBER(__VA_ARGS__)
 #define STORED_TEXT(name, ...) str name;
 #define STORED_NUM(name, ...) int64_t name;
 #define STORED_FLAG(name, ...) bool name;

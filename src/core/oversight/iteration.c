@@ -20,7 +20,8 @@ enum {
 static int64_t iteration_number(const struct node *n, const struct run *r)
 {
 	/* A number that is not the newest cannot be replaced: what is judged so late is another one. */
-	return r->iteration && r->iteration == n->iterations_n ? r->iteration : n->iterations_n + 1;
+	return r->iteration && r->iteration == n->watch.iterations_n ? r->iteration
+								     : n->watch.iterations_n + 1;
 }
 
 bool path_in_scope(const struct strs *scope, str file)
@@ -96,8 +97,8 @@ static const value *report_of(struct arena *a, const struct node *n, const struc
 {
 	value *report;
 
-	if (!n->report.n || n->reported_at < r->created_at ||
-			json_parse(a, n->report, NULL, &report, NULL) < 0)
+	if (!n->report.merged.n || n->report.at < r->created_at ||
+			json_parse(a, n->report.merged, NULL, &report, NULL) < 0)
 		return NULL;
 	return report;
 }
@@ -106,7 +107,7 @@ static void take_words(struct arena *a, const struct node *n, const value *repor
 		struct iteration *it)
 {
 	/* A long objective has more words than any summary: what the task is called counts as well. */
-	const str aims[] = { n->objective, n->name, n->goal->title };
+	const str aims[] = { n->def.objective, n->def.name, n->goal->title };
 	str texts[SAID_LIST + 1];
 	size_t count = 0;
 
@@ -131,7 +132,7 @@ static void take_completion(const struct node *n, const struct run *r, const val
 {
 	int64_t centi;
 
-	if (r->cause == CAUSE_NONE && r->verification == VERIFY_PASSED && n->acceptance.n) {
+	if (r->cause == CAUSE_NONE && r->verification == VERIFY_PASSED && n->def.acceptance.n) {
 		it->completion_source = COMPLETION_ACCEPTED;
 		it->completion_centi = (int64_t)100 * CENTI;
 	} else if (update_completion(report, &centi)) {
@@ -142,8 +143,8 @@ static void take_completion(const struct node *n, const struct run *r, const val
 
 static void take_scope(const struct node *n, struct iteration *it)
 {
-	for (size_t i = 0; n->scope_paths.n && i < it->files.n; i++) {
-		if (path_in_scope(&n->scope_paths, it->files.p[i]))
+	for (size_t i = 0; n->def.scope_paths.n && i < it->files.n; i++) {
+		if (path_in_scope(&n->def.scope_paths, it->files.p[i]))
 			it->inside++;
 		else
 			it->outside++;

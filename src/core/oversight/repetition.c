@@ -15,10 +15,10 @@ static const struct history no_history = { .completion_centi = -1 };
 struct detect_context repetition_context(const struct node *n, str call)
 {
 	return (struct detect_context){ .history = &no_history,
-		.objective = n->objective.n ? n->objective : n->name,
+		.objective = n->def.objective.n ? n->def.objective : n->def.name,
 		.call = call,
 		.subject = n->key,
-		.round = n->round };
+		.round = n->watch.round };
 }
 
 /* What is found when a run is judged comes after its end. */

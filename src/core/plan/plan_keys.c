@@ -209,7 +209,8 @@ static void check_contract(struct plan_checking *c, str path, const value *doc, 
 	size_t before = c->r->problems.n;
 	value *has;
 
-	if (n && n->verification.n && json_parse(c->a, n->verification, NULL, &has, NULL) == 0 &&
+	if (n && n->def.verification.n &&
+			json_parse(c->a, n->def.verification, NULL, &has, NULL) == 0 &&
 			value_equal(has, v))
 		return;
 	plan_check_problem(c, path,

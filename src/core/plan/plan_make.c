@@ -7,29 +7,29 @@
 #include "core/plan/plan_members.h"
 #include "data/value/json.h"
 
-#define IN_NODE(name) offsetof(struct node, name)
+#define IN_NODE(path) offsetof(struct node, path)
 
 /* Everything that a document says about a node, but for its id, its place and its children. */
 const struct plan_member plan_members[] = {
-	{ "name", F_TEXT, IN_NODE(name) },
-	{ "objective", F_TEXT, IN_NODE(objective) },
-	{ "outcome", F_TEXT, IN_NODE(outcome) },
-	{ "acceptance", F_LIST, IN_NODE(acceptance) },
-	{ "deps", F_LIST, IN_NODE(deps) },
-	{ "definitionOfDone", F_TEXT, IN_NODE(definition_of_done) },
-	{ "scopePaths", F_LIST, IN_NODE(scope_paths) },
-	{ "effort", F_TEXT, IN_NODE(effort) },
-	{ "risk", F_TEXT, IN_NODE(risk) },
-	{ "requiredTools", F_LIST, IN_NODE(required_tools) },
-	{ "toolsAllow", F_LIST, IN_NODE(tools_allow) },
-	{ "toolsDeny", F_LIST, IN_NODE(tools_deny) },
-	{ "suggestedAgent", F_TEXT, IN_NODE(suggested_agent) },
-	{ "role", F_TEXT, IN_NODE(role) },
-	{ "checkCommand", F_TEXT, IN_NODE(check_command) },
-	{ "verification", F_JSON, IN_NODE(verification) },
-	{ "oversight", F_JSON, IN_NODE(oversight) },
-	{ "priority", F_NUM, IN_NODE(priority) },
-	{ "sequential", F_FLAG, IN_NODE(sequential) },
+	{ "name", F_TEXT, IN_NODE(def.name) },
+	{ "objective", F_TEXT, IN_NODE(def.objective) },
+	{ "outcome", F_TEXT, IN_NODE(def.outcome) },
+	{ "acceptance", F_LIST, IN_NODE(def.acceptance) },
+	{ "deps", F_LIST, IN_NODE(def.deps) },
+	{ "definitionOfDone", F_TEXT, IN_NODE(def.definition_of_done) },
+	{ "scopePaths", F_LIST, IN_NODE(def.scope_paths) },
+	{ "effort", F_TEXT, IN_NODE(def.effort) },
+	{ "risk", F_TEXT, IN_NODE(def.risk) },
+	{ "requiredTools", F_LIST, IN_NODE(def.required_tools) },
+	{ "toolsAllow", F_LIST, IN_NODE(def.tools_allow) },
+	{ "toolsDeny", F_LIST, IN_NODE(def.tools_deny) },
+	{ "suggestedAgent", F_TEXT, IN_NODE(def.suggested_agent) },
+	{ "role", F_TEXT, IN_NODE(def.role) },
+	{ "checkCommand", F_TEXT, IN_NODE(def.check_command) },
+	{ "verification", F_JSON, IN_NODE(def.verification) },
+	{ "oversight", F_JSON, IN_NODE(watch.settings) },
+	{ "priority", F_NUM, IN_NODE(def.priority) },
+	{ "sequential", F_FLAG, IN_NODE(def.sequential) },
 };
 const size_t plan_members_n = ARRAY_LEN(plan_members);
 
@@ -84,8 +84,8 @@ static value *node_tree(struct arena *a, const struct node *n)
 
 	for (size_t i = 0; i < n->children.n; i++)
 		value_push(a, list, node_tree(a, n->children.p[i]));
-	if (n->children.n && n->tier < TIER_SUBTASK)
-		value_put(a, doc, keys[n->tier], list);
+	if (n->children.n && n->def.tier < TIER_SUBTASK)
+		value_put(a, doc, keys[n->def.tier], list);
 	return doc;
 }
 
@@ -94,7 +94,7 @@ value *plan_document(struct arena *a, const struct goal *g)
 	value *doc = value_object(a), *phases = value_array(a);
 
 	for (size_t i = 0; i < g->nodes.n; i++)
-		if (!g->nodes.p[i]->removed_in && !g->nodes.p[i]->parent)
+		if (!g->nodes.p[i]->def.removed_in && !g->nodes.p[i]->parent)
 			value_push(a, phases, node_tree(a, g->nodes.p[i]));
 	if (g->plan_version)
 		value_put(a, doc, "planVersion", value_int(a, g->plan_version));

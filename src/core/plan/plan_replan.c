@@ -48,7 +48,8 @@ static void check_place(struct replan *rp, const struct plan_node *p)
 	if (p->parent < 0)
 		return;
 	parent = state_node(rp->s, rp->g->id, rp->r->nodes.p[p->parent].id);
-	if (!parent || parent->removed_in || !node_is_final(parent) || (n && n->parent == parent))
+	if (!parent || parent->def.removed_in || !node_is_final(parent) ||
+			(n && n->parent == parent))
 		return;
 	plan_problem(rp->r, rp->a, p->path,
 			"\"" STR_FMT "\" is %s: a finished node gets nothing new below it",
@@ -62,12 +63,12 @@ static void check_deps_on_removed(struct replan *rp, const struct plan_node *p)
 		str id = value_str_or(value_item(p->deps, i), STR(""));
 		const struct node *d = state_node(rp->s, rp->g->id, id);
 
-		if (d && d->removed_in)
+		if (d && d->def.removed_in)
 			plan_problem(rp->r, rp->a,
 					arena_printf(rp->a, STR_FMT ".deps[%zu]", STR_ARG(p->path),
 							i),
 					"\"" STR_FMT "\" was removed by plan version %lld",
-					STR_ARG(id), (long long)d->removed_in);
+					STR_ARG(id), (long long)d->def.removed_in);
 	}
 }
 
@@ -76,15 +77,15 @@ static void check_node(struct replan *rp, const struct plan_node *p, const struc
 	const struct node *n = state_node(rp->s, rp->g->id, p->id);
 
 	check_place(rp, p);
-	if (n && n->removed_in)
+	if (n && n->def.removed_in)
 		plan_problem(rp->r, rp->a, member_path(rp, p, "id"),
 				"\"" STR_FMT "\" was removed by plan version %lld; an id is never "
 				"used again",
-				STR_ARG(p->id), (long long)n->removed_in);
-	else if (n && n->tier != p->tier)
+				STR_ARG(p->id), (long long)n->def.removed_in);
+	else if (n && n->def.tier != p->tier)
 		plan_problem(rp->r, rp->a, member_path(rp, p, "id"),
 				"\"" STR_FMT "\" is a %s and cannot become a %s; give it a new id",
-				STR_ARG(p->id), status_name(&node_tiers, (int)n->tier),
+				STR_ARG(p->id), status_name(&node_tiers, (int)n->def.tier),
 				status_name(&node_tiers, (int)p->tier));
 	else if (n && node_is_final(n))
 		check_finished(rp, p, n, c);
@@ -147,7 +148,7 @@ static void find_staying(struct merge *m)
 		const struct node *n = m->g->nodes.p[i];
 		bool stays = node_is_final(n);
 
-		if (n->removed_in || map_get(&m->named, n->id))
+		if (n->def.removed_in || map_get(&m->named, n->id))
 			continue;
 		for (size_t k = 0; k < n->children.n; k++)
 			stays |= m->stays[n->children.p[k]->position];
@@ -165,7 +166,7 @@ static void push_staying(struct merge *m, value *list, const struct node *n)
 	if (!m->stays[n->position])
 		return;
 	doc = plan_node_document(m->a, n);
-	put_children(m, doc, (int)n->tier, n, NULL);
+	put_children(m, doc, (int)n->def.tier, n, NULL);
 	value_push(m->a, list, doc);
 }
 
@@ -194,7 +195,7 @@ static void put_children(struct merge *m, value *doc, int tier, const struct nod
 
 	if (tier < 0)
 		for (size_t i = 0; i < m->g->nodes.n; i++)
-			if (m->g->nodes.p[i]->tier == TIER_PHASE)
+			if (m->g->nodes.p[i]->def.tier == TIER_PHASE)
 				push_staying(m, list, m->g->nodes.p[i]);
 	for (size_t i = 0; n && i < n->children.n; i++)
 		push_staying(m, list, n->children.p[i]);

@@ -102,7 +102,7 @@ struct accept_commands policy_accept(const struct policy *p, const struct goal *
 
 bool policy_checks(const struct policy *p, const struct node *n)
 {
-	return n->check_command.n || p->check_command.n || policy_accept(p, n->goal).pre.n;
+	return n->def.check_command.n || p->check_command.n || policy_accept(p, n->goal).pre.n;
 }
 
 bool policy_waits_unchecked(const struct policy *p, bool automatic)

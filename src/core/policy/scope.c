@@ -237,8 +237,8 @@ value *scope_value(struct arena *a, const struct tool_scope *s)
 static int scope_of_chain(struct arena *a, const struct agent_format *f, const struct node *n,
 		bool refuse, struct tool_scope *s, struct ov_err *err)
 {
-	struct tool_scope plan = { n->tools_allow.n ? n->tools_allow.p : NULL, n->tools_allow.n,
-		n->tools_deny.p, n->tools_deny.n },
+	struct tool_scope plan = { n->def.tools_allow.n ? n->def.tools_allow.p : NULL,
+		n->def.tools_allow.n, n->def.tools_deny.p, n->def.tools_deny.n },
 			  person;
 	int r = n->parent ? scope_of_chain(a, f, n->parent, refuse, s, err) : 0;
 
@@ -247,7 +247,7 @@ static int scope_of_chain(struct arena *a, const struct agent_format *f, const s
 			   : scope_meet(a, f, s, &plan, s, err);
 	if (r < 0)
 		return ov_wrap(err, r, "tools of node " STR_FMT, STR_ARG(n->id));
-	r = scope_parse(a, n->tools_narrowed, &person, err);
+	r = scope_parse(a, n->def.tools_narrowed, &person, err);
 	if (r == 0)
 		r = scope_meet(a, f, s, &person, s, err);
 	return r < 0 ? ov_wrap(err, r, "tools of node " STR_FMT, STR_ARG(n->id)) : 0;

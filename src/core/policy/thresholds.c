@@ -359,7 +359,7 @@ void oversight_for(const struct policy *p, const struct goal *g, const struct no
 	if (g)
 		merge_text(ret, g->oversight);
 	if (n)
-		merge_text(ret, n->oversight);
+		merge_text(ret, n->watch.settings);
 }
 
 static value *row_value(struct arena *a, const struct oversight *o, const struct threshold *row)

@@ -178,7 +178,7 @@ static str summary(struct arena *a, const struct handoff_leaf *l, const value *r
 {
 	str said = value_str_at(report, "summary");
 	/* One of an earlier session does not speak for what came after it. */
-	bool old = l->assignment && l->node->reported_at < l->assignment->created_at;
+	bool old = l->assignment && l->node->report.at < l->assignment->created_at;
 
 	if (!said.n)
 		return outcome(a, l);
@@ -224,7 +224,7 @@ static void put_evidence(struct arena *a, value *v, const struct handoff_leaf *l
 					l->run->verification == VERIFY_FAILED);
 
 	list_add_all(a, touched, strs_to_value(a, files), "");
-	list_add(a, commits, l->node->commit);
+	list_add(a, commits, l->node->work.commit);
 	list_add_all(a, commits, strs_to_value(a, ids), "");
 	if (checked) {
 		list_add(a, commands, l->check_command);
@@ -271,7 +271,7 @@ static value *decisions(struct arena *a, const struct handoff_leaf *l, const val
 	if (n->handoff)
 		add_decisions(a, list, parsed(a, n->handoff->decisions));
 	add_decisions(a, list, value_at(report, "decisions"));
-	add_decision(a, list, n->answer, STR("a person's answer"));
+	add_decision(a, list, n->told.answer, STR("a person's answer"));
 	if (l->person.n)
 		add_decision(a, list,
 				arena_printf(a, "declared %s by " STR_FMT,
@@ -289,7 +289,7 @@ static void put_outlook(struct arena *a, value *v, const struct handoff_leaf *l,
 	value *next = value_array(a), *questions = value_array(a), *blockers = value_array(a);
 	bool done = n->status == NODE_DONE;
 
-	if (!done || str_is(n->reported_status, "done"))
+	if (!done || str_is(n->report.status, "done"))
 		list_add(a, next, value_str_at(report, "next"));
 	if (!done && l->run && l->run->verification == VERIFY_FAILED)
 		list_add(a, next,
@@ -303,8 +303,7 @@ static void put_outlook(struct arena *a, value *v, const struct handoff_leaf *l,
 	if (n->status == NODE_BLOCKED)
 		list_add(a, blockers,
 				arena_printf(a, STR_FMT " (unblocked when: " STR_FMT ")",
-						STR_ARG(n->status_reason),
-						STR_ARG(n->unblock_when)));
+						STR_ARG(n->status_reason), STR_ARG(n->block.when)));
 	put_list(a, v, "next_actions", next);
 	put_list(a, v, "open_questions", questions);
 	put_list(a, v, "known_blockers", blockers);
@@ -312,7 +311,8 @@ static void put_outlook(struct arena *a, value *v, const struct handoff_leaf *l,
 
 value *handoff_leaf(struct arena *a, const struct handoff_leaf *l)
 {
-	const value *report = parsed(a, l->node->report), *claims = value_at(report, "evidence");
+	const value *report = parsed(a, l->node->report.merged),
+		    *claims = value_at(report, "evidence");
 	str said = value_str_at(report, "currentState"), facts = seen(a, l);
 	value *v = value_object(a), *helped = value_array(a), *transcript;
 

@@ -18,11 +18,11 @@ static void section(struct buf *b, const char *title, str s)
 /* Before everything else, the task included: whoever goes in circles has read that often enough. */
 static void guidance(struct buf *b, const struct node *n)
 {
-	if (n->guidance.n)
+	if (n->watch.guidance.n)
 		buf_addf(b,
 				"From the overseer of this task, before everything "
 				"else:\n\n" STR_FMT "\n\n",
-				STR_ARG(n->guidance));
+				STR_ARG(n->watch.guidance));
 }
 
 static void bullets(struct buf *b, const char *title, const struct strs *list)
@@ -59,7 +59,7 @@ str prompt_nudge(struct arena *a, const struct assignment *as, str advice)
 			"on. If you are finished: status done, with a short summary and evidence. "
 			"Answer with one block like this, then go on with the task:\n" UPDATE_BLOCK,
 			STR_ARG(advice), advice.n ? "\n\n" : "", STR_ARG(as->node->id),
-			STR_ARG(as->node->name));
+			STR_ARG(as->node->def.name));
 }
 
 str prompt_interrupted(struct arena *a, const char *why, str text)
@@ -83,26 +83,27 @@ static void former_work(struct buf *b, struct arena *a, const struct assignment 
 	const struct node *n = as->node, *p = n->parent;
 
 	if (as->epoch > 1) {
-		section(b, "What was done before you", handoff_text(a, n->handoff, n->handover));
+		section(b, "What was done before you",
+				handoff_text(a, n->handoff, n->next.handover));
 		return;
 	}
 	if (!p || !p->handoff || !p->handoff->run_id.n)
 		return;
 	section(b, "What was done before this was split off", handoff_text(a, p->handoff, STR("")));
-	if (p->handover.n)
+	if (p->next.handover.n)
 		buf_addf(b,
 				"What it left is commit " STR_FMT
 				": take over from there what belongs to your part.\n",
-				STR_ARG(p->handover));
+				STR_ARG(p->next.handover));
 }
 
 /* Why a person reopened or unblocked it, then what people said since that no agent has taken. */
 static str person_says(struct arena *a, const struct node *n)
 {
 	str said = said_text(a, n);
-	bool both = n->words.n && said.n;
+	bool both = n->told.words.n && said.n;
 
-	return arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(n->words), both ? "\n\n" : "",
+	return arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(n->told.words), both ? "\n\n" : "",
 			STR_ARG(said));
 }
 
@@ -128,7 +129,7 @@ str prompt_build(struct arena *a, const struct assignment *as)
 	const struct goal *g = n->goal;
 
 	guidance(&b, n);
-	buf_addf(&b, "Task " STR_FMT ": " STR_FMT "\n", STR_ARG(n->id), STR_ARG(n->name));
+	buf_addf(&b, "Task " STR_FMT ": " STR_FMT "\n", STR_ARG(n->id), STR_ARG(n->def.name));
 	buf_addf(&b, "Goal: " STR_FMT "\n", STR_ARG(g->title));
 	/* What must be said is said first: a long description is what gets cut. */
 	buf_addf(&b,
@@ -136,17 +137,17 @@ str prompt_build(struct arena *a, const struct assignment *as)
 			"branch " STR_FMT ". Commit what you want to hand in. Your result is "
 			"checked and merged for you: do not merge or push.\n",
 			STR_ARG(as->branch));
-	section(&b, "A person answered", n->answer);
+	section(&b, "A person answered", n->told.answer);
 	section(&b, "A person says", person_says(a, n));
 	buf_adds(&b, str_from(update_contract));
 	former_work(&b, a, as);
 	section(&b, "Since your last attempt", as->feedback);
-	bullets(&b, "Accepted when", &n->acceptance);
+	bullets(&b, "Accepted when", &n->def.acceptance);
 	bullets(&b, "Constraints", &g->constraints);
-	bullets(&b, "Work only beneath", &n->scope_paths);
-	section(&b, "Definition of done", n->definition_of_done);
-	section(&b, "Objective", n->objective);
-	section(&b, "Expected outcome", n->outcome);
+	bullets(&b, "Work only beneath", &n->def.scope_paths);
+	section(&b, "Definition of done", n->def.definition_of_done);
+	section(&b, "Objective", n->def.objective);
+	section(&b, "Expected outcome", n->def.outcome);
 	section(&b, "Background", g->problem_statement);
 	return fit(a, &b);
 }
@@ -161,16 +162,16 @@ str prompt_resume(struct arena *a, const struct assignment *as)
 			"Go on with task " STR_FMT ": " STR_FMT
 			". You are where you were: in your worktree, on branch " STR_FMT
 			". Commit what you want to hand in; do not merge or push.\n",
-			STR_ARG(n->id), STR_ARG(n->name), STR_ARG(as->branch));
-	section(&b, "A person answered", n->answer);
+			STR_ARG(n->id), STR_ARG(n->def.name), STR_ARG(as->branch));
+	section(&b, "A person answered", n->told.answer);
 	section(&b, "A person says", person_says(a, n));
 	section(&b, "Since your last turn", as->feedback);
 	/* A request for a status says how to answer. */
 	if (!str_is(as->purpose, "nudge"))
 		buf_adds(&b, str_from(update_contract));
-	bullets(&b, "Accepted when", &n->acceptance);
-	bullets(&b, "Work only beneath", &n->scope_paths);
-	section(&b, "Objective", n->objective);
+	bullets(&b, "Accepted when", &n->def.acceptance);
+	bullets(&b, "Work only beneath", &n->def.scope_paths);
+	section(&b, "Objective", n->def.objective);
 	return fit(a, &b);
 }
 
@@ -232,10 +233,10 @@ str prompt_rejected(struct arena *a, str reason)
 
 str prompt_commit_message(struct arena *a, const struct node *n)
 {
-	str body = n->outcome.n ? n->outcome : n->objective;
+	str body = n->def.outcome.n ? n->def.outcome : n->def.objective;
 
 	return arena_printf(a, STR_FMT "\n%s" STR_FMT "%s\nTask " STR_FMT " of \"" STR_FMT "\".\n",
-			STR_ARG(n->name), body.n ? "\n" : "", STR_ARG(body), body.n ? "\n" : "",
+			STR_ARG(n->def.name), body.n ? "\n" : "", STR_ARG(body), body.n ? "\n" : "",
 			STR_ARG(n->id), STR_ARG(n->goal->title));
 }
 
@@ -245,6 +246,6 @@ str prompt_revert_message(struct arena *a, const struct node *n)
 			"Revert \"" STR_FMT "\"\n\nThis takes back commit " STR_FMT
 			": the command that runs after an accept failed.\n\nTask " STR_FMT
 			" of \"" STR_FMT "\".\n",
-			STR_ARG(n->name), STR_ARG(n->commit), STR_ARG(n->id),
+			STR_ARG(n->def.name), STR_ARG(n->work.commit), STR_ARG(n->id),
 			STR_ARG(n->goal->title));
 }

@@ -139,7 +139,7 @@ void show_failed_task(struct decide_ctx *cx, struct buf *b, const struct node *n
 	str words = last_words(cx, n);
 
 	buf_addf(b, "\n" STR_FMT " \"" STR_FMT "\": " STR_FMT, STR_ARG(n->key),
-			STR_ARG(utf8_truncate(n->name, 100)),
+			STR_ARG(utf8_truncate(n->def.name, 100)),
 			STR_ARG(utf8_truncate(redact(cx->arena, n->status_reason), REASON_BYTES)));
 	if (words.n)
 		buf_addf(b, "\n  its agent said: " STR_FMT, STR_ARG(words));

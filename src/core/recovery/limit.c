@@ -148,7 +148,8 @@ static void unblock_limited(struct decide_ctx *cx, str agent, str reason)
 			const struct node *n = cx->state->goals.p[g]->nodes.p[i];
 
 			if (node_is_leaf(n) && n->status == NODE_BLOCKED &&
-					n->block == BLOCK_RATE_LIMITED && str_eq(n->blocked_by, by))
+					n->block.kind == BLOCK_RATE_LIMITED &&
+					str_eq(n->block.by, by))
 				work_unblock(cx, n, reason);
 		}
 }
@@ -174,8 +175,9 @@ static void unblock_waiting(struct decide_ctx *cx, const struct escalation *x, s
 			const struct node *n = cx->state->goals.p[g]->nodes.p[i];
 
 			if (node_is_leaf(n) && n->status == NODE_BLOCKED &&
-					n->block == BLOCK_LOGIN && str_starts(n->blocked_by, by) &&
-					asks_for(x, str_sub(n->blocked_by, by.n, n->blocked_by.n)))
+					n->block.kind == BLOCK_LOGIN &&
+					str_starts(n->block.by, by) &&
+					asks_for(x, str_sub(n->block.by, by.n, n->block.by.n)))
 				work_unblock(cx, n, reason);
 		}
 }

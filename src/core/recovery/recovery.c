@@ -24,10 +24,10 @@ static void episode_open(struct decide_ctx *cx, const struct assignment *as, str
 {
 	struct ev_episode_opened *e;
 
-	if (as->node->episode_open)
+	if (as->node->stall.open)
 		return;
 	e = emit_episode_opened(cx, about_assignment(as));
-	e->episode = as->node->episode + 1;
+	e->episode = as->node->stall.episode + 1;
 	e->reason = reason;
 	if (evidence)
 		e->evidence = texts_from(cx->arena, value_copy(cx->arena, evidence));
@@ -35,7 +35,7 @@ static void episode_open(struct decide_ctx *cx, const struct assignment *as, str
 
 bool ladder_is_over(const struct node *n)
 {
-	return n->episode_open && n->rungs[RUNG_ESCALATE] > 0;
+	return n->stall.open && n->stall.rungs[RUNG_ESCALATE] > 0;
 }
 
 void ladder_begin(struct decide_ctx *cx, const struct assignment *as, str reason)
@@ -69,7 +69,7 @@ void note_life(struct decide_ctx *cx, const struct assignment *as, ov_time at, e
 		assignment_move(cx, as, AS_ACTIVE, as->stage,
 				arena_printf(cx->arena, "sign of life: %s",
 						status_name(&life_signs, (int)sign)));
-	if (!life_is_progress(sign) || !as->node->episode_open)
+	if (!life_is_progress(sign) || !as->node->stall.open)
 		return;
 	episode_end(cx, as->node, STR("progress was seen"));
 }
@@ -92,15 +92,16 @@ static struct ev_episode_rung *emit_rung(struct decide_ctx *cx, const struct dec
 	const struct node *n = d->node;
 	struct ev_episode_rung *e = emit_episode_rung(cx, about_assignment(d->assignment));
 
-	e->episode = n->episode;
+	e->episode = n->stall.episode;
 	e->rung = str_from(status_name(&rungs, (int)d->rung));
 	/* What cannot help now will not help later in this episode: its whole cap is used up. */
 	e->count = d->skip && d->rung == RUNG_NUDGE ? MAX(cx->policy->max_nudges, (int64_t)1)
-						    : n->rungs[d->rung] + 1;
+						    : n->stall.rungs[d->rung] + 1;
 	e->skipped = d->skip;
 	e->reason = d->why;
 	if (!d->skip)
-		e->backoff_until_ms = cx->now + recovery_backoff(cx->policy, n->recoveries + 1);
+		e->backoff_until_ms = cx->now +
+				recovery_backoff(cx->policy, n->stall.recoveries + 1);
 	return e;
 }
 
@@ -109,7 +110,8 @@ static const value *advice_for(struct decide_ctx *cx, const struct decision *d)
 {
 	value *advice;
 
-	if (!d->node->advice.n || json_parse(cx->arena, d->node->advice, NULL, &advice, NULL) < 0 ||
+	if (!d->node->stall.advice.n ||
+			json_parse(cx->arena, d->node->stall.advice, NULL, &advice, NULL) < 0 ||
 			!str_is(value_str_at(advice, "type"), status_name(&rungs, (int)d->rung)))
 		return NULL;
 	return advice;
@@ -205,7 +207,7 @@ static str stall_question(struct decide_ctx *cx, const struct decision *d)
 				"or say how it shall go on without it.",
 				STR_ARG(d->assignment->agent), STR_ARG(d->waiting_for));
 	return arena_printf(cx->arena, "nothing helped: " STR_FMT ". How shall it go on?",
-			STR_ARG(d->node->episode_reason));
+			STR_ARG(d->node->stall.reason));
 }
 
 static void rung_escalate(struct decide_ctx *cx, const struct decision *d)
@@ -214,7 +216,7 @@ static void rung_escalate(struct decide_ctx *cx, const struct decision *d)
 	bool running = as->run && as->run->status != RUN_ENDED;
 	struct escalation_spec spec = { .ask = running ? ASK_STALLED : ASK_FAILED,
 		.question = stall_question(cx, d),
-		.episode = d->node->episode };
+		.episode = d->node->stall.episode };
 
 	emit_rung(cx, d);
 	ask_as_advised(cx, advice_for(cx, d), &spec);
@@ -222,10 +224,10 @@ static void rung_escalate(struct decide_ctx *cx, const struct decision *d)
 	/* It is ended only on the word of two signals; otherwise it goes on until a person decides. */
 	if (running && d->quiet < 2)
 		return;
-	node_block_as(cx, d->node, running ? BLOCK_STALLED : BLOCK_FAILED, d->node->episode_reason,
+	node_block_as(cx, d->node, running ? BLOCK_STALLED : BLOCK_FAILED, d->node->stall.reason,
 			STR("overseer"), STR("a person answers, unblocks it or declares it done"),
 			0);
-	assignment_wind_down(cx, as, AS_BLOCKED, d->node->episode_reason);
+	assignment_wind_down(cx, as, AS_BLOCKED, d->node->stall.reason);
 }
 
 static void tick_rung(struct decide_ctx *cx, const struct decision *d)

@@ -309,17 +309,17 @@ static void count_task(struct ends *x, const struct task_note *t, const struct n
 
 	if (end == END_CANCELLED && (t->marks & MARK_CANCELLED)) {
 		x->cancelled++;
-		x->cancelled_on_target += n->commit.n > 0;
+		x->cancelled_on_target += n->work.commit.n > 0;
 	} else if (end == END_ACCEPTED && (t->marks & MARK_ACCEPTED)) {
 		x->accepted++;
-		x->unchecked += str_is(n->checked_by, "nothing");
+		x->unchecked += str_is(n->work.checked_by, "nothing");
 		x->fixed += (t->marks & MARK_FIXED) != 0;
 		x->resolved += (t->marks & MARK_RESOLVED) != 0;
 	} else if (end == END_DONE && (t->marks & MARK_DONE)) {
 		x->done++;
 	} else if (end == END_OVERRIDDEN && (t->marks & MARK_DONE)) {
 		x->overridden++;
-	} else if (end < END_DONE && (t->marks & MARK_REVERTED) && !n->commit.n) {
+	} else if (end < END_DONE && (t->marks & MARK_REVERTED) && !n->work.commit.n) {
 		x->reverted++;
 	} else if (end < END_DONE && (t->marks & MARK_REOPENED)) {
 		x->reopened++;
@@ -340,10 +340,10 @@ static int64_t count_removed(const struct report_period *r, const struct goal *g
 	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	int64_t count = 0;
 
-	for (size_t i = g->nodes.n; i-- > 0 && g->nodes.p[i]->removed_in;) {
+	for (size_t i = g->nodes.n; i-- > 0 && g->nodes.p[i]->def.removed_in;) {
 		const struct node *n = g->nodes.p[i];
 
-		count += map_get(&r->plans, plan_key(&a, g->id, n->removed_in)) &&
+		count += map_get(&r->plans, plan_key(&a, g->id, n->def.removed_in)) &&
 				had_no_parts(g, n);
 	}
 	return count;

@@ -59,13 +59,13 @@ static struct task_note *note_of(struct report_tasks *t, str node)
 
 enum task_end task_end_of(const struct node *n, bool overridden)
 {
-	if (n->removed_in)
+	if (n->def.removed_in)
 		return END_REMOVED;
 	if (!node_is_leaf(n))
 		return END_SPLIT;
 	if (n->status != NODE_DONE)
 		return (enum task_end)n->status;
-	return overridden ? END_OVERRIDDEN : n->commit.n ? END_ACCEPTED : END_DONE;
+	return overridden ? END_OVERRIDDEN : n->work.commit.n ? END_ACCEPTED : END_DONE;
 }
 
 /* ---- the fold ---- */
@@ -78,11 +78,11 @@ static void note_places(struct report_tasks *t, const struct goal *g, ov_time at
 		bool leaf = node_is_leaf(n);
 		struct task_note *x = note_of(t, n->id);
 
-		if (n->removed_in && x->removed)
+		if (n->def.removed_in && x->removed)
 			continue;
-		if (n->removed_in || !x->at || x->leaf != leaf)
+		if (n->def.removed_in || !x->at || x->leaf != leaf)
 			x->at = at;
-		x->removed = n->removed_in;
+		x->removed = n->def.removed_in;
 		if (x->removed)
 			continue;
 		x->leaf = leaf;
@@ -162,11 +162,11 @@ static value *row_view(struct arena *a, const struct row *r)
 	value *v = value_object(a);
 
 	value_put(a, v, "node", value_str(a, r->n->id));
-	value_put(a, v, "name", value_str(a, utf8_truncate(r->n->name, SHORT)));
+	value_put(a, v, "name", value_str(a, utf8_truncate(r->n->def.name, SHORT)));
 	value_put(a, v, "became", value_cstr(a, status_name(&task_ends, (int)end)));
 	value_put(a, v, "at", value_time(a, r->note->at));
 	value_put(a, v, "reason", value_str(a, utf8_truncate(r->n->status_reason, SHORT)));
-	value_put(a, v, "commit", value_str(a, r->n->commit));
+	value_put(a, v, "commit", value_str(a, r->n->work.commit));
 	value_put(a, v, "accepted", value_int(a, r->note->accepted));
 	value_put(a, v, "reverted", value_int(a, r->note->reverted));
 	value_put(a, v, "reopened", value_int(a, r->note->reopened));

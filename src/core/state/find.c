@@ -85,7 +85,7 @@ static void same_id_tell(struct same_id *x, const struct node *n)
 	if (x->count > CANDIDATES_TOLD)
 		return;
 	buf_addf(&x->told, "%s" STR_FMT " (" STR_FMT "; " STR_FMT ", %s)", x->count > 1 ? ", " : "",
-			STR_ARG(n->key), STR_ARG(utf8_truncate(n->name, CANDIDATE_TITLE)),
+			STR_ARG(n->key), STR_ARG(utf8_truncate(n->def.name, CANDIDATE_TITLE)),
 			STR_ARG(utf8_truncate(g->title, CANDIDATE_TITLE)),
 			status_name(&goal_statuses, (int)g->status));
 }
@@ -276,7 +276,7 @@ const struct assignment *newest_assignment(const struct state *s, const struct n
 	list_each (it, &s->finished) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		if (as->node == n && as->epoch == n->epoch)
+		if (as->node == n && as->epoch == n->work.epoch)
 			found = as;
 	}
 	return found;

@@ -224,7 +224,7 @@ void habits_fold(struct state *s, const struct event *e)
 /* It was asked, or told of, and spoke again by itself: what is usual for others does not hold for it. */
 static bool was_asked_in_vain(const struct assignment *as)
 {
-	return as->run->mute_at || (as->node && as->node->episode_open && as->status != AS_STALLED);
+	return as->run->mute_at || (as->node && as->node->stall.open && as->status != AS_STALLED);
 }
 
 static const struct habit *known(const struct assignment *as, const struct observation *o,

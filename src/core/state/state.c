@@ -201,7 +201,7 @@ struct goal *state_standing(const struct state *s, const char *kind)
 
 int64_t node_priority(const struct node *n)
 {
-	return n->priority ? n->priority : n->goal->priority;
+	return n->def.priority ? n->def.priority : n->goal->priority;
 }
 
 void state_add_goal(struct state *s, struct goal *g)

@@ -124,8 +124,8 @@ enum goal_health goal_health_due(const struct goal *g)
 		const struct node *n = g->nodes.p[i];
 
 		/* A task that was split ends with its parts, without a word of its own. */
-		if (!n->removed_in && !node_is_final(n))
-			worst = MAX(worst, healths[n->alarm]);
+		if (!n->def.removed_in && !node_is_final(n))
+			worst = MAX(worst, healths[n->watch.alarm]);
 	}
 	return worst;
 }

@@ -7,8 +7,8 @@ bool node_is_ready(const struct state *s, const struct node *n)
 	for (const struct node *at = n; at; at = at->parent) {
 		if (at->before && !node_is_final(at->before))
 			return false;
-		for (size_t i = 0; i < at->deps.n; i++) {
-			const struct node *d = state_node(s, n->goal->id, at->deps.p[i]);
+		for (size_t i = 0; i < at->def.deps.n; i++) {
+			const struct node *d = state_node(s, n->goal->id, at->def.deps.p[i]);
 
 			if (d && !node_is_final(d))
 				return false;
@@ -20,7 +20,7 @@ bool node_is_ready(const struct state *s, const struct node *n)
 bool node_waits(const struct node *n)
 {
 	for (const struct node *at = n; at; at = at->parent)
-		if (at->before || at->deps.n)
+		if (at->before || at->def.deps.n)
 			return true;
 	return false;
 }
@@ -31,11 +31,11 @@ bool node_waits(const struct node *n)
  */
 static void link_before(struct goal *g, struct node *n, struct node *sibling)
 {
-	bool ordered = n->parent ? n->parent->sequential : g->sequential, named = false;
+	bool ordered = n->parent ? n->parent->def.sequential : g->sequential, named = false;
 
 	n->before = ordered ? sibling : NULL;
-	for (size_t i = 0; n->before && i < n->deps.n; i++)
-		named |= str_eq(n->deps.p[i], n->before->id);
+	for (size_t i = 0; n->before && i < n->def.deps.n; i++)
+		named |= str_eq(n->def.deps.p[i], n->before->id);
 	if (n->before && !named)
 		vec_push(&n->before->dependants, n);
 }
@@ -54,7 +54,7 @@ void state_link_nodes(struct state *s, struct goal *g)
 		n->position = i;
 		n->parent = n->before = NULL;
 		/* Who was removed stands for itself: no parent, nobody that waits for it or for whom it waits. */
-		if (n->removed_in)
+		if (n->def.removed_in)
 			continue;
 		if (n->parent_id.n)
 			n->parent = state_node(s, g->id, n->parent_id);
@@ -67,8 +67,8 @@ void state_link_nodes(struct state *s, struct goal *g)
 			vec_push(&n->parent->children, n);
 		else
 			phase = n;
-		for (size_t k = 0; k < n->deps.n; k++) {
-			struct node *d = state_node(s, g->id, n->deps.p[k]);
+		for (size_t k = 0; k < n->def.deps.n; k++) {
+			struct node *d = state_node(s, g->id, n->def.deps.p[k]);
 
 			if (d)
 				vec_push(&d->dependants, n);
@@ -79,13 +79,13 @@ void state_link_nodes(struct state *s, struct goal *g)
 static void state_index_node(struct state *s, struct node *n)
 {
 	list_remove(&n->link);
-	if (!node_is_leaf(n) || n->removed_in || n->goal->status != GOAL_ACTIVE)
+	if (!node_is_leaf(n) || n->def.removed_in || n->goal->status != GOAL_ACTIVE)
 		return;
 	if (n->status == NODE_TODO && node_is_ready(s, n))
 		list_append(&s->ready, &n->link);
 	else if (n->status == NODE_QUEUED)
 		list_append(&s->queued, &n->link);
-	else if (n->status == NODE_BLOCKED && n->blocked_until)
+	else if (n->status == NODE_BLOCKED && n->block.until)
 		list_append(&s->waiting, &n->link);
 }
 
@@ -152,7 +152,7 @@ static size_t *leaf_count(struct goal *g, enum node_status status)
 /* Each leaf remembers as what it was counted, so that one that changes costs no look at the others. */
 static void recount_leaf(struct node *n)
 {
-	bool counts = node_is_leaf(n) && !n->removed_in;
+	bool counts = node_is_leaf(n) && !n->def.removed_in;
 	size_t *count;
 
 	if (n->counted) {
@@ -164,7 +164,8 @@ static void recount_leaf(struct node *n)
 	}
 	n->counted = counts;
 	n->counted_as = n->status;
-	n->counted_unchecked = counts && n->status == NODE_DONE && str_is(n->checked_by, "nothing");
+	n->counted_unchecked = counts && n->status == NODE_DONE &&
+			str_is(n->work.checked_by, "nothing");
 	if (counts) {
 		n->goal->leaves++;
 		n->goal->leaves_unchecked += n->counted_unchecked;

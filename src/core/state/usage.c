@@ -138,10 +138,10 @@ void usage_fold(struct state *s, const struct event *e, const int64_t amounts[RE
 	row->unpriced += unknown.unpriced;
 	row->untold += unknown.untold;
 	if (n) {
-		n->unpriced += unknown.unpriced;
-		n->untold += unknown.untold;
+		n->spend.unpriced += unknown.unpriced;
+		n->spend.untold += unknown.untold;
 	}
 	for (int i = 0; n && i < RESOURCE_COUNT; i++)
-		n->spent[i] += amounts[i];
+		n->spend.used[i] += amounts[i];
 	bound(s);
 }

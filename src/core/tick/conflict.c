@@ -35,7 +35,7 @@ str conflict_words(struct arena *a, const struct state *s, const struct conflict
 				"way on branch " STR_FMT " (task " STR_FMT ": " STR_FMT
 				"), in these files:",
 				STR_ARG(other->branch), STR_ARG(other->node->id),
-				STR_ARG(other->node->name));
+				STR_ARG(other->node->def.name));
 	else
 		buf_addf(&b,
 				"Looking ahead: branch " STR_FMT

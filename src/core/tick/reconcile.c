@@ -131,10 +131,10 @@ static void judge_agents(struct tick *t)
 /* What the agent is to the task, for people. */
 static const char *agent_because(const struct node *n)
 {
-	if (n->suggested_agent.n)
+	if (n->def.suggested_agent.n)
 		return "the suggested agent";
-	return n->goal->automatic && !n->wanted_agent.n && !n->role.n ? "the agent of auto mode"
-								      : "the agent for it";
+	return n->goal->automatic && !n->next.agent.n && !n->def.role.n ? "the agent of auto mode"
+									: "the agent for it";
 }
 
 static void assign_queued(struct tick *t)
@@ -160,7 +160,7 @@ static void assign_queued(struct tick *t)
 			decide_about(t, node, DEC_NO_AGENT, "no configured agent can take it");
 			continue;
 		}
-		if (node->wanted_worker.n && !state_worker(t->w->state, node->wanted_worker)) {
+		if (node->next.worker.n && !state_worker(t->w->state, node->next.worker)) {
 			decide_about(t, node, DEC_NO_WORKER,
 					"the worker that it was given to is gone");
 			continue;

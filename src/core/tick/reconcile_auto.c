@@ -35,7 +35,7 @@ static bool will_be_retried(struct slots *sl, const struct assignment *as)
 /* Nothing becomes of it in this tick; the wait of others may just be over. */
 static bool stays_blocked(const struct slots *sl, const struct node *n)
 {
-	return n->status == NODE_BLOCKED && (!n->blocked_until || n->blocked_until > sl->now);
+	return n->status == NODE_BLOCKED && (!n->block.until || n->block.until > sl->now);
 }
 
 static bool is_settled(const struct slots *sl, const struct node *n)
@@ -250,7 +250,7 @@ void reconcile_task(struct tick *t, const struct assignment *as)
 		budget_add_live(&live, as->run, tick_observation(t, as->run), t->now);
 	v = task_judge(p, n, &live);
 	left = p->task_budget[RES_WALL_MS] -
-			(n->spent[RES_WALL_MS] - n->spent_before[RES_WALL_MS]) -
+			(n->spend.used[RES_WALL_MS] - n->spend.used_before[RES_WALL_MS]) -
 			live.used[RES_WALL_MS];
 	if (v.level == BUDGET_SPENT)
 		vec_push(&t->over, ((struct task_over){ as, v }));

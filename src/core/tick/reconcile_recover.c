@@ -70,11 +70,10 @@ static void mark_activity(struct tick *t, const struct assignment *as, const str
 static bool is_finished(struct tick *t, const struct assignment *as, const struct liveness *l)
 {
 	const struct node *n = as->node;
-	ov_time quiet_since = MAX(l->activity_at, n->reported_at), at;
+	ov_time quiet_since = MAX(l->activity_at, n->report.at), at;
 
 	/* Once told to stop, it is ending. */
-	if (as->stopping || !str_is(n->reported_status, "done") ||
-			n->reported_at < as->run->created_at)
+	if (as->stopping || !str_is(n->report.status, "done") || n->report.at < as->run->created_at)
 		return false;
 	at = quiet_since + t->w->policy->done_grace;
 	if (t->now < at) {
@@ -294,7 +293,7 @@ static bool is_fresh(struct tick *t, const struct assignment *as, const struct o
 	/* Nothing else happens to it: it is told when that was foretold. */
 	if (lives_unheard(o, t->now))
 		half = MIN(half, mute_told_at(t->w, as, o, t->now));
-	if (as->status == AS_STALLED || as->node->reported_at >= as->run->created_at ||
+	if (as->status == AS_STALLED || as->node->report.at >= as->run->created_at ||
 			t->now < seen || t->now >= half)
 		return false;
 	tick_wake(t, half);
@@ -533,7 +532,7 @@ static void climb(struct tick *t, const struct assignment *as)
 
 static bool on_ladder(const struct assignment *as)
 {
-	return as->status == AS_STALLED && as->node && as->node->episode_open &&
+	return as->status == AS_STALLED && as->node && as->node->stall.open &&
 			(as->stage == STAGE_NONE || as->stage == STAGE_RUNNING);
 }
 

@@ -60,8 +60,8 @@ static bool is_about_to_try(const struct tick *t, const struct assignment *as)
 {
 	struct decision start = { .kind = DEC_START, .goal = as->node->goal, .node = as->node };
 	bool starts = as->stage == STAGE_WORKSPACE || as->stage == STAGE_START ||
-			(as->stage == STAGE_WAITING && as->node->blocked_until &&
-					as->node->blocked_until <= t->now);
+			(as->stage == STAGE_WAITING && as->node->block.until &&
+					as->node->block.until <= t->now);
 
 	return starts && (as->effect || t->workers[as->slot].starts) &&
 			(as->effect || as->not_before <= t->now) && !tick_task_over(t, as) &&
@@ -104,8 +104,8 @@ bool trial_is_anothers(struct tick *t, str agent, const struct node *n)
 
 static enum worker_kind place_of(const struct tick *t, const struct node *n)
 {
-	const struct worker *w = n->wanted_worker.n ? state_worker(t->w->state, n->wanted_worker)
-						    : NULL;
+	const struct worker *w = n->next.worker.n ? state_worker(t->w->state, n->next.worker)
+						  : NULL;
 
 	if (w)
 		return w->kind;

@@ -51,10 +51,10 @@ void reconcile_waits(struct tick *t)
 	list_each (it, &t->w->state->waiting) {
 		const struct node *n = list_entry(it, struct node, link);
 
-		if (t->now >= n->blocked_until)
+		if (t->now >= n->block.until)
 			vec_push(&due, n);
 		else
-			tick_wake(t, n->blocked_until);
+			tick_wake(t, n->block.until);
 	}
 	/* The list is in the order in which they began to wait, which a snapshot does not keep. */
 	if (due.n)

@@ -132,12 +132,12 @@ static bool tick_take_worker(struct tick *t, struct decision *d)
 	bool automatic = str_is(d->node->goal->standing, STANDING_AUTO);
 	size_t *next = &t->next_idle[automatic];
 
-	if (d->node->wanted_worker.n)
-		return take_named(t, d, d->node->wanted_worker);
+	if (d->node->next.worker.n)
+		return take_named(t, d, d->node->next.worker);
 	if (t->no_worker[automatic])
 		return false;
 	/* Where the node's conversation took place it can go on. */
-	if (d->node->session.n && take_named(t, d, d->node->session_worker))
+	if (d->node->session.id.n && take_named(t, d, d->node->session.worker))
 		return true;
 	while (*next < s->workers.n)
 		if (worker_take(t, d, s->workers.p[(*next)++]))

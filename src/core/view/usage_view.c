@@ -69,7 +69,7 @@ static struct sum *place(struct table *t, int64_t day, str goal, str agent, str 
 	case USAGE_MODEL: return sum_of(t, model, STR(""));
 	case USAGE_NODE:
 		n = state_node(t->s, goal, node);
-		return sum_of(t, n ? n->key : node, n ? n->name : STR(""));
+		return sum_of(t, n ? n->key : node, n ? n->def.name : STR(""));
 	default: return sum_of(t, day ? usage_day_text(t->a, day) : STR(""), STR(""));
 	}
 }
@@ -116,9 +116,9 @@ static void add_nodes(struct table *t)
 			const struct node *n = g->nodes.p[k];
 			struct usage_row row = { 0 };
 
-			memcpy(row.spent, n->spent, sizeof(row.spent));
-			row.unpriced = n->unpriced;
-			row.untold = n->untold;
+			memcpy(row.spent, n->spend.used, sizeof(row.spent));
+			row.unpriced = n->spend.unpriced;
+			row.untold = n->spend.untold;
 			if (row.spent[RES_ITERATIONS] || row.spent[RES_WALL_MS])
 				add_row(&place(t, 0, g->id, STR(""), STR(""), n->id)->all, &row);
 		}

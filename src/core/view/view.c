@@ -78,7 +78,7 @@ value *view_worker(struct arena *a, const struct state *s, const struct worker *
 	if (w->status == WORKER_IDLE && !as)
 		value_put(a, v, "reason", value_cstr(a, ""));
 	value_put(a, v, "node", as && as->node ? value_str(a, as->node->key) : value_null(a));
-	value_put(a, v, "task", value_str(a, as && as->node ? as->node->name : STR("")));
+	value_put(a, v, "task", value_str(a, as && as->node ? as->node->def.name : STR("")));
 	value_put(a, v, "stage",
 			value_cstr(a, status_name(&stages, as ? (int)as->stage : STAGE_NONE)));
 	value_put(a, v, "run", value_str(a, as ? as->run_id : STR("")));
@@ -106,7 +106,7 @@ static value *running(struct arena *a, const struct state *s, struct queue *q, o
 		value_put(a, v, "agent", value_str(a, as->agent));
 		value_put(a, v, "goal", value_str(a, as->goal_id));
 		value_put(a, v, "node", value_str(a, as->node_id));
-		value_put(a, v, "name", value_str(a, as->node->name));
+		value_put(a, v, "name", value_str(a, as->node->def.name));
 		value_put(a, v, "status",
 				value_cstr(a, status_name(&as_statuses, (int)as->status)));
 		value_put(a, v, "stage", value_cstr(a, status_name(&stages, (int)as->stage)));
@@ -143,7 +143,7 @@ static void put_next_rung(struct arena *a, const struct world *w, value *v, cons
 			c = rung_next(a, w, &as, running ? &seen : NULL, now);
 			if (c.nothing || !c.skip)
 				break;
-			copy.rungs[c.rung] = INT32_MAX;
+			copy.stall.rungs[c.rung] = INT32_MAX;
 		}
 	}
 	value_put(a, v, "next", value_cstr(a, c.nothing ? "" : status_name(&rungs, (int)c.rung)));
@@ -162,11 +162,11 @@ static void push_stalled(struct arena *a, const struct world *w, value *list, co
 	rungs_taken = value_object(a);
 	for (int i = 0; i < RUNG_COUNT; i++)
 		value_put(a, rungs_taken, status_name(&rungs, i),
-				value_int(a, n->rungs[i] - n->skipped[i]));
-	value_put(a, v, "episode", value_int(a, n->episode));
-	value_put(a, v, "reason", value_str(a, n->episode_reason));
+				value_int(a, n->stall.rungs[i] - n->stall.skipped[i]));
+	value_put(a, v, "episode", value_int(a, n->stall.episode));
+	value_put(a, v, "reason", value_str(a, n->stall.reason));
 	value_put(a, v, "rungs", rungs_taken);
-	value_put(a, v, "backoff_until", value_time(a, n->backoff_until));
+	value_put(a, v, "backoff_until", value_time(a, n->stall.backoff_until));
 	put_next_rung(a, w, v, n, now);
 	value_push(a, list, v);
 }

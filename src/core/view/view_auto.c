@@ -196,7 +196,8 @@ static value *tasks(struct arena *a, const struct state *s)
 	for (size_t g = 0; g < s->goals.n; g++)
 		for (size_t i = 0; s->goals.p[g]->automatic && i < s->goals.p[g]->nodes.n; i++) {
 			const struct node *n = s->goals.p[g]->nodes.p[i];
-			bool open = node_is_leaf(n) && n->tier == TIER_TASK && !node_is_final(n);
+			bool open = node_is_leaf(n) && n->def.tier == TIER_TASK &&
+					!node_is_final(n);
 
 			running += open && n->status == NODE_IN_PROGRESS;
 			blocked += open && n->status == NODE_BLOCKED;

@@ -26,9 +26,9 @@ static value *row(struct arena *a, const struct node *n)
 {
 	value *v = view_node_brief(a, n);
 
-	value_put(a, v, "unblock_when", value_str(a, n->unblock_when));
-	value_put(a, v, "blocked_by", value_str(a, n->blocked_by));
-	value_put(a, v, "until", value_time(a, n->blocked_until));
+	value_put(a, v, "unblock_when", value_str(a, n->block.when));
+	value_put(a, v, "blocked_by", value_str(a, n->block.by));
+	value_put(a, v, "until", value_time(a, n->block.until));
 	value_put(a, v, "next",
 			value_strf(a, "overseer work unblock " STR_FMT " --reason TEXT",
 					STR_ARG(n->key)));
@@ -47,7 +47,7 @@ value *view_blocked(struct arena *a, const struct state *s, ov_time now, int64_t
 		for (size_t k = 0; open && g->leaves_blocked && k < g->nodes.n; k++) {
 			const struct node *n = g->nodes.p[k];
 
-			if (n->status != NODE_BLOCKED || !node_is_leaf(n) || n->removed_in ||
+			if (n->status != NODE_BLOCKED || !node_is_leaf(n) || n->def.removed_in ||
 					is_asked_about(s, n) || waits_for_agent(s, n, now))
 				continue;
 			if (value_count(list) < BLOCKED_SHOWN)

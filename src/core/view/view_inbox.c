@@ -203,7 +203,7 @@ static value *entry_view(struct arena *a, const struct state *s, const struct en
 {
 	value *v = record_to_value(a, &escalation_record, e->x);
 
-	value_put(a, v, "name", value_str(a, e->n ? e->n->name : e->g ? e->g->title : STR("")));
+	value_put(a, v, "name", value_str(a, e->n ? e->n->def.name : e->g ? e->g->title : STR("")));
 	value_put(a, v, "urgency", value_cstr(a, status_name(&urgencies, (int)e->kind->urgency)));
 	value_put(a, v, "why", value_cstr(a, e->kind->why));
 	value_put(a, v, "detection", detection_of(a, e));

@@ -20,7 +20,7 @@ static bool is_open(const struct state *s, const struct assignment *as, const st
 	const struct run *r = state_run(s, d->run_id);
 
 	return d->type == DETECT_STUCK && str_eq(d->node_id, as->node_id) && r &&
-			str_eq(r->assignment_id, as->id) && d->round == as->node->round &&
+			str_eq(r->assignment_id, as->id) && d->round == as->node->watch.round &&
 			d->effectiveness == EFFECT_OPEN && d->level != LEVEL_NONE;
 }
 

@@ -5,7 +5,7 @@
 
 bool node_is_stalled(const struct node *n)
 {
-	return n->episode_open && n->assignment && n->assignment->status == AS_STALLED;
+	return n->stall.open && n->assignment && n->assignment->status == AS_STALLED;
 }
 
 value *view_node_brief(struct arena *a, const struct node *n)
@@ -14,19 +14,20 @@ value *view_node_brief(struct arena *a, const struct node *n)
 
 	value_put(a, v, "id", value_str(a, n->id));
 	value_put(a, v, "goal", value_str(a, n->goal->id));
-	value_put(a, v, "tier", value_cstr(a, status_name(&node_tiers, (int)n->tier)));
-	value_put(a, v, "name", value_str(a, n->name));
+	value_put(a, v, "tier", value_cstr(a, status_name(&node_tiers, (int)n->def.tier)));
+	value_put(a, v, "name", value_str(a, n->def.name));
 	value_put(a, v, "status", value_cstr(a, status_name(&node_statuses, (int)n->status)));
 	value_put(a, v, "status_reason", value_str(a, n->status_reason));
-	value_put(a, v, "deps", strs_to_value(a, &n->deps));
-	value_put(a, v, "commit", value_str(a, n->commit));
-	if (n->checked_by.n)
-		value_put(a, v, "checked_by", value_str(a, n->checked_by));
+	value_put(a, v, "deps", strs_to_value(a, &n->def.deps));
+	value_put(a, v, "commit", value_str(a, n->work.commit));
+	if (n->work.checked_by.n)
+		value_put(a, v, "checked_by", value_str(a, n->work.checked_by));
 	value_put(a, v, "updated_at", value_time(a, n->updated_at));
 	if (n->status == NODE_BLOCKED && node_is_leaf(n))
-		value_put(a, v, "block", value_cstr(a, status_name(&block_kinds, (int)n->block)));
+		value_put(a, v, "block",
+				value_cstr(a, status_name(&block_kinds, (int)n->block.kind)));
 	if (node_is_stalled(n))
-		value_put(a, v, "stalled_since", value_time(a, n->episode_at));
+		value_put(a, v, "stalled_since", value_time(a, n->stall.at));
 	if (n->assignment) {
 		value_put(a, v, "agent", value_str(a, n->assignment->agent));
 		/* Between two steps, and while it waits for a person, it has none. */
@@ -61,7 +62,7 @@ ov_time assignment_last_retry(const struct assignment *as)
 
 ov_time assignment_backoff(const struct assignment *as)
 {
-	return MAX(as->not_before, as->live && as->node ? as->node->backoff_until : 0);
+	return MAX(as->not_before, as->live && as->node ? as->node->stall.backoff_until : 0);
 }
 
 static value *assignment_view(struct arena *a, const struct assignment *as)

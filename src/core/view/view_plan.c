@@ -53,7 +53,7 @@ static value *tree(struct arena *a, const struct state *s, const struct node *n,
 		value_put(a, v, "progress", progress(a, &own));
 	if (n->before)
 		value_put(a, v, "follows", value_str(a, n->before->id));
-	if (n->sequential)
+	if (n->def.sequential)
 		value_put(a, v, "sequential", value_bool(a, true));
 	value_put(a, v, "children", children);
 	t->leaves += own.leaves;
@@ -71,10 +71,10 @@ value *view_plan(struct arena *a, const struct state *s, const struct goal *g)
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = g->nodes.p[i];
 
-		if (n->removed_in) {
+		if (n->def.removed_in) {
 			value *x = view_node_brief(a, n);
 
-			value_put(a, x, "removed_in", value_int(a, n->removed_in));
+			value_put(a, x, "removed_in", value_int(a, n->def.removed_in));
 			value_push(a, removed, x);
 		} else if (!n->parent) {
 			value_push(a, phases, tree(a, s, n, &all));

@@ -43,7 +43,7 @@ static value *row(struct queue *q, const struct node *n, const char *state, str 
 
 	value_put(a, v, "goal", value_str(a, n->goal->id));
 	value_put(a, v, "node", value_str(a, n->id));
-	value_put(a, v, "name", value_str(a, n->name));
+	value_put(a, v, "name", value_str(a, n->def.name));
 	value_put(a, v, "priority", value_int(a, node_priority(n)));
 	value_put(a, v, "agent", value_str(a, as ? as->agent : node_wants(q->p, n)));
 	value_put(a, v, "worker", value_str(a, as ? as->worker : STR("")));
@@ -240,7 +240,7 @@ static str start_text(struct queue *q, const struct assignment *as)
 static str worker_text(struct queue *q, const struct node *n)
 {
 	bool automatic = str_is(n->goal->standing, STANDING_AUTO);
-	str name = n->wanted_worker;
+	str name = n->next.worker;
 	const struct worker *w = name.n ? state_worker(q->s, name) : NULL;
 
 	if (name.n && !w)
@@ -313,7 +313,8 @@ static value *unassigned_row(struct queue *q, const struct node *n)
 /* It is blocked by its agent's limit or login, and continues when that is over. */
 static bool waits_for_agent(const struct queue *q, const struct node *n)
 {
-	return node_is_leaf(n) && !n->removed_in && lane_is_shut(lane_blocking(q->s, n), q->now);
+	return node_is_leaf(n) && !n->def.removed_in &&
+			lane_is_shut(lane_blocking(q->s, n), q->now);
 }
 
 static value *dispatch_row(struct queue *q, const struct node *n)
@@ -489,7 +490,7 @@ static void group_add(struct queue *q, value *group, const struct node *n)
 	one = value_object(q->a);
 	value_put(q->a, one, "goal", value_str(q->a, n->goal->id));
 	value_put(q->a, one, "node", value_str(q->a, n->id));
-	value_put(q->a, one, "name", value_str(q->a, n->name));
+	value_put(q->a, one, "name", value_str(q->a, n->def.name));
 	value_put(q->a, one, "agent", value_str(q->a, node_wants(q->p, n)));
 	value_put(q->a, one, "since",
 			value_time(q->a, n->status == NODE_BLOCKED ? n->updated_at : n->queued_at));

@@ -25,8 +25,8 @@ static bool ready_after(const struct state *s, const struct node *n, const struc
 	for (const struct node *at = n; at; at = at->parent) {
 		if (at->before && !final_after(at->before, done))
 			return false;
-		for (size_t i = 0; i < at->deps.n; i++) {
-			const struct node *d = state_node(s, n->goal->id, at->deps.p[i]);
+		for (size_t i = 0; i < at->def.deps.n; i++) {
+			const struct node *d = state_node(s, n->goal->id, at->def.deps.p[i]);
 
 			if (d && !final_after(d, done))
 				return false;
@@ -44,7 +44,7 @@ static void put_released(struct decide_ctx *cx, const struct node *n, value *ret
 	for (size_t i = 0; i < n->goal->nodes.n; i++) {
 		const struct node *m = n->goal->nodes.p[i];
 
-		if (m == n || m->status != NODE_TODO || !node_is_leaf(m) || m->removed_in ||
+		if (m == n || m->status != NODE_TODO || !node_is_leaf(m) || m->def.removed_in ||
 				node_is_ready(cx->state, m) || !ready_after(cx->state, m, n))
 			continue;
 		if (count++ < RELEASED_TOLD)
@@ -64,7 +64,7 @@ static void put_unmerged(struct decide_ctx *cx, const struct node *n, value *ret
 	bool live = as && as->run && as->run->status != RUN_ENDED;
 	value *v;
 
-	if (!as || !as->branch.n || n->commit.n)
+	if (!as || !as->branch.n || n->work.commit.n)
 		return;
 	if (!live && (!as->head.n || str_eq(as->head, as->base)))
 		return;

@@ -130,17 +130,18 @@ struct ev_node_status *work_unblock(struct decide_ctx *cx, const struct node *n,
 	struct ev_node_status *e;
 
 	/* Whoever lets it go on says that its agent can work again; a quota comes back by itself. */
-	if (lane_rules[n->block].person && n->assignment)
+	if (lane_rules[n->block.kind].person && n->assignment)
 		lane_clear(cx, n->assignment->agent, reason);
 	e = node_to(cx, n, node_is_ready(cx->state, n) ? NODE_QUEUED : NODE_TODO, reason);
 	if (n->assignment && !resumed)
 		assignment_wind_down(cx, n->assignment, AS_CANCELLED,
 				STR("the node was unblocked"));
 	/* It only had to wait. */
-	if (n->assignment && !resumed && (n->block == BLOCK_PAUSED || block_is_lane(n->block)))
+	if (n->assignment && !resumed &&
+			(n->block.kind == BLOCK_PAUSED || block_is_lane(n->block.kind)))
 		session_keep(cx, n->assignment);
 	/* A task that only had to wait for its agent was not looked at by anybody. */
-	if (!block_is_lane(n->block) && n->iterations_n > n->round_from)
+	if (!block_is_lane(n->block.kind) && n->watch.iterations_n > n->watch.round_from)
 		oversight_renew(cx, n->goal, n, reason);
 	work_settled(cx, n, reason);
 	return e;
@@ -303,7 +304,7 @@ int decide_work_reopen(struct decide_ctx *cx, const struct pr_work_reopen *p, va
 		goal_to(cx, g, GOAL_ACTIVE, w.reason, true, ret_result);
 	told_status(cx, w.n, NODE_QUEUED, w.reason, true)->words = true;
 	/* What was found in it before was of work that is over. */
-	if (w.n->iterations_n > w.n->round_from)
+	if (w.n->watch.iterations_n > w.n->watch.round_from)
 		oversight_renew(cx, g, w.n, w.reason);
 	*ret_result = work_result(cx, w.n, NODE_QUEUED);
 	value_put(cx->arena, *ret_result, "goal_reopened",

@@ -77,12 +77,12 @@ static int run_node(struct decide_ctx *cx, const struct run *x, struct node **re
 	struct node *n = state_node(cx->state, x->goal_id, x->node_id);
 	const struct run *newest = n && n->assignment ? n->assignment->run : NULL;
 
-	if (!n || x->epoch < n->epoch || (newest && newest != x)) {
+	if (!n || x->epoch < n->work.epoch || (newest && newest != x)) {
 		ov_fail(err, OV_EFENCED,
 				"run " STR_FMT " is not the newest of node " STR_FMT
 				" (its epoch is %lld, the node's %lld)",
 				STR_ARG(x->id), STR_ARG(x->node_id), (long long)x->epoch,
-				(long long)(n ? n->epoch : 0));
+				(long long)(n ? n->work.epoch : 0));
 		ov_next(err, "overseer run list --node " STR_FMT "/" STR_FMT, STR_ARG(x->goal_id),
 				STR_ARG(x->node_id));
 		return OV_EFENCED;

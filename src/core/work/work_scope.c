@@ -76,7 +76,7 @@ static int add_up(struct decide_ctx *cx, const struct agent_format *f, const str
 		const struct tool_scope *asked, struct tool_scope *ret, struct ov_err *err)
 {
 	struct tool_scope so_far, s;
-	int r = scope_parse(cx->arena, n->tools_narrowed, &so_far, err);
+	int r = scope_parse(cx->arena, n->def.tools_narrowed, &so_far, err);
 
 	if (r == 0)
 		r = scope_meet(cx->arena, f, &so_far, asked, &s, err);

@@ -215,13 +215,13 @@ static const struct node *task_of(const struct decide_ctx *cx, const struct work
 	list_each (it, &cx->state->queued) {
 		const struct node *n = list_entry(it, struct node, link);
 
-		if (!n->assignment && str_eq(n->wanted_worker, w->name))
+		if (!n->assignment && str_eq(n->next.worker, w->name))
 			return n;
 	}
 	list_each (it, &cx->state->ready) {
 		const struct node *n = list_entry(it, struct node, link);
 
-		if (str_eq(n->wanted_worker, w->name))
+		if (str_eq(n->next.worker, w->name))
 			return n;
 	}
 	return NULL;
@@ -242,7 +242,7 @@ static int start_check(struct decide_ctx *cx, const struct worker *w, struct ov_
 	if (!n)
 		return 0;
 	ov_fail(err, OV_ESTATE, "worker " STR_FMT " has a task already: " STR_FMT, STR_ARG(w->name),
-			STR_ARG(n->name));
+			STR_ARG(n->def.name));
 	ov_next(err, "overseer explain " STR_FMT, STR_ARG(n->key));
 	return OV_ESTATE;
 }

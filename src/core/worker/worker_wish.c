@@ -40,7 +40,7 @@ static void settle(struct decide_ctx *cx, const struct worker *w, str wanted)
 		assignment_give_back(cx, as, reason);
 		return;
 	}
-	if (n->wanted_worker.n) {
+	if (n->next.worker.n) {
 		work_block(cx, n, BLOCK_PERSON, reason, STR(""));
 		return;
 	}
@@ -56,7 +56,7 @@ static void block_waiting(struct decide_ctx *cx, const struct worker *w, const s
 	list_each (it, list) {
 		const struct node *n = list_entry(it, struct node, link);
 
-		if (!n->assignment && str_eq(n->wanted_worker, w->name))
+		if (!n->assignment && str_eq(n->next.worker, w->name))
 			work_block(cx, n, BLOCK_PERSON,
 					arena_printf(cx->arena,
 							"worker " STR_FMT " is to be removed",
