@@ -231,9 +231,10 @@ value *notify_document(struct arena *a, const struct notice_message *m)
 	value_put(a, context, "iterationNumber",
 			m->iteration ? value_int(a, m->iteration) : value_null(a));
 	value_put(a, context, "reason", value_str(a, m->reason));
-	value_put(a, context, "detection", m->detection ? (value *)m->detection : value_null(a));
+	value_put(a, context, "detection",
+			m->detection ? value_share(m->detection) : value_null(a));
 	value_put(a, context, "intervention",
-			m->intervention ? (value *)m->intervention : value_null(a));
+			m->intervention ? value_share(m->intervention) : value_null(a));
 	value_put(a, context, "goal", value_str(a, m->goal_id));
 	value_put(a, context, "goalTitle", value_str(a, m->goal_title));
 	value_put(a, context, "node", value_str(a, m->node_id));

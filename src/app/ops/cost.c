@@ -67,7 +67,7 @@ value *op_usage_today(struct op_ctx *cx)
 		.now = cx->now,
 		.utc_offset = cx->config->policy.utc_offset };
 
-	return (value *)value_at(usage_view(cx->arena, cx->state, &q), "total");
+	return value_edit_at(usage_view(cx->arena, cx->state, &q), "total");
 }
 
 value *op_goal_usage(struct op_ctx *cx, const struct goal *g)

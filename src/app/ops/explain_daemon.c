@@ -67,7 +67,7 @@ static value *newest(struct arena *a, const value *list)
 	value *out = value_array(a);
 
 	for (size_t i = skip; i < n; i++)
-		value_push(a, out, (value *)value_item(list, i));
+		value_push(a, out, value_share(value_item(list, i)));
 	return out;
 }
 

@@ -42,7 +42,7 @@ static void offer_check(struct op_ctx *cx, const struct escalation *x, value *v)
 		return;
 	for (size_t i = 0; i < value_count(before); i++)
 		value_push(cx->arena, commands,
-				i ? (value *)value_item(before, i)
+				i ? value_share(value_item(before, i))
 				  : value_strf(cx->arena, "overseer inbox answer %lld " WITH_CHECK,
 						    (long long)x->number));
 	value_put(cx->arena, v, "answers", value_cstr(cx->arena, WITH_CHECK));
@@ -70,7 +70,7 @@ int op_inbox_list(struct op_ctx *cx, const struct pr_inbox_list *p, value **ret,
 		value_push(cx->arena, list, watch);
 	found = view_inbox(cx->arena, cx->state, goal, cx->now, p->all ? INBOX_ALL : INBOX_DUE);
 	for (size_t i = 0; i < value_count(found); i++) {
-		value *v = (value *)value_item(found, i);
+		value *v = value_edit_item(found, i);
 
 		offer_check(cx, state_escalation(cx->state, value_int_at(v, "number")), v);
 		value_push(cx->arena, list, v);
@@ -105,9 +105,9 @@ static int put_evidence(struct op_ctx *cx, const struct escalation *x, value *v,
 		major += explain_matters(value_item(all, i));
 	for (size_t i = 0; i < n; i++)
 		if (explain_matters(value_item(all, i)) && major-- <= FACTS_SHOWN)
-			value_push(cx->arena, facts, (value *)value_item(all, i));
+			value_push(cx->arena, facts, value_share(value_item(all, i)));
 	value_put(cx->arena, v, "facts", facts);
-	value_put(cx->arena, v, "now", (value *)value_at(told, "now"));
+	value_put(cx->arena, v, "now", value_share(value_at(told, "now")));
 	return 0;
 }
 

@@ -81,7 +81,7 @@ static value *version_view(struct arena *a, const struct event *e)
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
 		value_put(a, v, lists[i],
 				value_at(is->summary, lists[i])
-						? (value *)value_at(is->summary, lists[i])
+						? value_share(value_at(is->summary, lists[i]))
 						: value_null(a));
 	value_put(a, v, "seq", value_int(a, (int64_t)e->seq));
 	return v;

@@ -108,11 +108,11 @@ static bool put_without_daemon(struct op_ctx *cx, value *one)
 
 static void put_all_without_daemon(struct op_ctx *cx, value *status)
 {
-	const value *list = value_at(status, "running");
+	value *list = value_edit_at(status, "running");
 	int64_t busy = 0;
 
 	for (size_t i = 0; i < value_count(list); i++)
-		busy += put_without_daemon(cx, (value *)value_item(list, i));
+		busy += put_without_daemon(cx, value_edit_item(list, i));
 	value_put(cx->arena, status, "workers_busy", value_int(cx->arena, busy));
 }
 
@@ -126,7 +126,7 @@ int op_status_get(struct op_ctx *cx, const struct pr_status_get *p, value **ret,
 	if (cx->daemon->read_only)
 		put_all_without_daemon(cx, s);
 	for (size_t i = 0; i < value_count(value_at(s, "running")); i++) {
-		value *one = (value *)value_item(value_at(s, "running"), i);
+		value *one = value_edit_item(value_edit_at(s, "running"), i);
 
 		op_put_now(cx, one, value_str_at(one, "run"));
 		op_live_usage(cx, one, value_str_at(one, "run"));
@@ -135,7 +135,7 @@ int op_status_get(struct op_ctx *cx, const struct pr_status_get *p, value **ret,
 	value_put(cx->arena, v, "watch", watchdog_view(cx->arena, cx->daemon->dir, cx->now));
 	value_put(cx->arena, v, "safe_mode", safe_mode_view(cx->arena, cx->daemon->safe));
 	if (cx->daemon->safe)
-		value_push(cx->arena, (value *)value_at(s, "needs_you"),
+		value_push(cx->arena, value_edit_at(s, "needs_you"),
 				safe_mode_need(cx->arena, cx->daemon->safe));
 	for (size_t i = 0; i < s->object.n; i++)
 		value_set(cx->arena, v, s->object.members[i].key, s->object.members[i].value);

@@ -67,7 +67,7 @@ int op_work_show(struct op_ctx *cx, const struct pr_work_show *p, value **ret, s
 		op_put_now(cx, v, n->assignment->run_id);
 	put_scope(cx, n, v);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(keys); i++) {
-		value *as = (value *)value_at(v, keys[i]);
+		value *as = value_edit_at(v, keys[i]);
 
 		if (as->kind != V_OBJECT)
 			continue;

@@ -48,7 +48,7 @@ static void note_done(struct story *s, const struct event *e)
 
 	if (s->settling == s->failures.n)
 		return;
-	done = (value *)value_at(s->failures.p[s->failures.n - 1].view, "done");
+	done = value_edit_at(s->failures.p[s->failures.n - 1].view, "done");
 	v = value_object(a);
 	value_put(a, v, "at", value_time(a, moment_of(e)));
 	value_put(a, v, "text", value_str(a, explain_event(a, e)));

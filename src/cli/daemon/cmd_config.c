@@ -96,8 +96,8 @@ static void tell_check(struct cli *c, str path, const value *problems, const val
 
 		value_put(c->arena, v, "file", value_str(c->arena, path));
 		value_put(c->arena, v, "ok", value_bool(c->arena, n == 0));
-		value_put(c->arena, v, "problems", (value *)problems);
-		value_put(c->arena, v, "notes", (value *)notes);
+		value_put(c->arena, v, "problems", value_share(problems));
+		value_put(c->arena, v, "notes", value_share(notes));
 		json_write(&o->buf, v);
 		buf_addc(&o->buf, '\n');
 		return;

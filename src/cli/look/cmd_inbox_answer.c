@@ -287,7 +287,7 @@ static int ask_several(struct cli *c, const struct ask *ask, const struct entrie
 		value_put(c->arena, one, "number", value_int(c->arena, x->p[i]));
 		value_put(c->arena, one, "ok", value_bool(c->arena, code == 0));
 		value_put(c->arena, one, code < 0 ? "error" : "result",
-				code < 0 ? error_value(c, &why) : (value *)res);
+				code < 0 ? error_value(c, &why) : value_share(res));
 		value_push(c->arena, list, one);
 		if (!c->json)
 			show_line(c, x->p[i], code, res, &why);

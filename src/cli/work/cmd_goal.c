@@ -67,7 +67,7 @@ int cmd_goal_create(struct cli *c, struct ov_err *err)
 	if (r == 0 && cli_has(c, "plan")) {
 		r = plan_load(c, cli_flag(c, "plan"), &plan, err);
 		if (r == 0)
-			value_put(c->arena, params, "plan", (value *)plan);
+			value_put(c->arena, params, "plan", value_share(plan));
 	}
 	if (r != 0)
 		return r;

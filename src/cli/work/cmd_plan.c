@@ -95,7 +95,7 @@ static int check_for_goal(struct cli *c, const value *plan, struct ov_err *err)
 	int r;
 
 	value_put(c->arena, params, "goal", value_str(c->arena, cli_flag(c, "goal")));
-	value_put(c->arena, params, "plan", (value *)plan);
+	value_put(c->arena, params, "plan", value_share(plan));
 	r = cli_call(c, OP_plan_check, params, &res, &done, err);
 	if (r != 0)
 		return r;
@@ -135,7 +135,7 @@ int cmd_plan_apply(struct cli *c, struct ov_err *err)
 		r = cli_params(c, &params, err);
 	if (r != 0)
 		return r;
-	value_put(c->arena, params, "plan", (value *)plan);
+	value_put(c->arena, params, "plan", value_share(plan));
 	r = cli_ask(c, params, &res, &done, err);
 	/* The error names the first problem; people get all of them. */
 	if (r == OV_EINVALID_PLAN && !c->json) {

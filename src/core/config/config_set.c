@@ -33,7 +33,7 @@ static void put(struct arena *a, value *doc, str key, value *v)
 	str part;
 
 	while (str_split(&key, '.', &part)) {
-		value *next = key.n ? (value *)value_get(doc, part) : v;
+		value *next = key.n ? value_edit_get(doc, part) : v;
 
 		/* What is no table there is a mistake of the file's, which is told when it is read. */
 		if (key.n && (!next || next->kind != V_OBJECT))
@@ -62,7 +62,7 @@ int config_put_set(struct arena *a, value *doc, str set, struct ov_err *err)
 		r = toml_parse(a, arena_printf(a, "x = " STR_FMT, STR_ARG(text)), &parsed, err);
 		if (r < 0)
 			return ov_wrap(err, r, "--set " STR_FMT, STR_ARG(set));
-		v = (value *)value_at(parsed, "x");
+		v = value_edit_at(parsed, "x");
 	}
 	put(a, doc, key, v);
 	return 0;

@@ -452,7 +452,7 @@ value *config_option_default(struct arena *a, const struct option *o)
 		return value_null(a);
 	r = toml_parse(a, arena_printf(a, "v = %s", o->def), &doc, NULL);
 	assert(r == 0);
-	return (value *)value_at(doc, "v");
+	return value_edit_at(doc, "v");
 }
 
 str config_option_default_text(struct arena *a, const struct option *o)

@@ -176,7 +176,7 @@ int event_decode(struct arena *a, uint64_t seq, ov_time at, str kind, str body, 
 	e.node = value_str_at(v, "node");
 	e.assignment = value_str_at(v, "assignment");
 	e.run = value_str_at(v, "run");
-	e.data = (value *)value_at(v, "data");
+	e.data = value_edit_at(v, "data");
 	if (!e.data || e.data->kind != V_OBJECT)
 		return ov_fail(err, OV_EINVALID, "event %llu: no data", (unsigned long long)seq);
 	r = check_known(&e, v, keys, ARRAY_LEN(keys), err);

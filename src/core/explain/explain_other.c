@@ -35,7 +35,7 @@ value *explain_entry(const struct explain *x, const struct escalation *e)
 					 STR_ARG(e->answered_by));
 
 	for (size_t i = 0; i < value_count(commands); i++)
-		value_push(a, next, (value *)value_item(commands, i));
+		value_push(a, next, value_share(value_item(commands, i)));
 	if (e->reminders)
 		explain_show(x, evidence, e->reminded_at, "reminded %lldx",
 				(long long)e->reminders);

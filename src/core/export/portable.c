@@ -174,7 +174,7 @@ int portable_event_read(const value *v, struct event *ret, struct ov_err *err)
 	e.seq = (uint64_t)seq;
 	e.at = at;
 	e.kind = (enum event_kind)kind;
-	e.data = (value *)data;
+	e.data = value_share(data);
 	*ret = e;
 	return 0;
 }

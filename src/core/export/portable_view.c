@@ -119,7 +119,7 @@ static bool read_event(struct arena *a, const struct portable_source *src, uint6
 
 static value *or_null(struct arena *a, const value *v)
 {
-	return v ? (value *)v : value_null(a);
+	return v ? value_share(v) : value_null(a);
 }
 
 static value *text_or_null(struct arena *a, str s)
@@ -145,7 +145,8 @@ static void put_planner(struct arena *a, const struct portable_source *src, cons
 	value_put(a, v, "planner", planner);
 	value_put(a, v, "plannerInputs", or_null(a, is->inputs));
 	value_put(a, v, "rawPlannerOutputJson", text_or_null(a, is->raw));
-	value_put(a, v, "validationErrors", is->attempts ? (value *)is->attempts : value_array(a));
+	value_put(a, v, "validationErrors",
+			is->attempts ? value_share(is->attempts) : value_array(a));
 }
 
 /* What each version changed, and why; the newest LIMIT_KEPT of them. */

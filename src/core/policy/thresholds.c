@@ -257,7 +257,7 @@ int oversight_assign(struct arena *a, value *doc, str assignment, struct ov_err 
 				STR_ARG(assignment));
 	v = read_text(a, str_trim(str_sub(assignment, at + 1, assignment.n)));
 	if (group.n < key.n) {
-		inner = (value *)value_get(doc, group);
+		inner = value_edit_get(doc, group);
 		if (!inner || inner->kind != V_OBJECT)
 			inner = value_object(a);
 		value_set(a, doc, group, inner);
@@ -327,7 +327,7 @@ int oversight_join(struct arena *a, str json, const value *patch, value **ret, s
 	copy_said(a, all, STR(""), old);
 	for (size_t i = 0; i < patch->object.n; i++) {
 		const struct member *m = &patch->object.members[i];
-		value *group = (value *)value_get(all, m->key);
+		value *group = value_edit_get(all, m->key);
 
 		if (m->value->kind != V_OBJECT) {
 			value_set(a, all, arena_str(a, m->key), value_copy(a, m->value));

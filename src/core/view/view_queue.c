@@ -467,7 +467,7 @@ static value *group_of(struct queue *q, value *groups, const char *state, str wh
 	value *g;
 
 	for (size_t i = 0; i < value_count(groups); i++) {
-		g = (value *)value_item(groups, i);
+		g = value_edit_item(groups, i);
 		if (str_is(value_str_at(g, "state"), state) && str_eq(value_str_at(g, "why"), why))
 			return g;
 	}
@@ -482,7 +482,7 @@ static value *group_of(struct queue *q, value *groups, const char *state, str wh
 
 static void group_add(struct queue *q, value *group, const struct node *n)
 {
-	value *nodes = (value *)value_at(group, "nodes"), *one;
+	value *nodes = value_edit_at(group, "nodes"), *one;
 
 	value_put(q->a, group, "count", value_int(q->a, value_int_at(group, "count") + 1));
 	if (value_count(nodes) == GROUP_NAMED)

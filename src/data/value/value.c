@@ -253,7 +253,7 @@ bool value_equal(const value *a, const value *b)
 	return false;
 }
 
-const value *value_get(const value *object, str key)
+static value *member_of(const value *object, str key)
 {
 	const struct member *m = object && object->kind == V_OBJECT ? find_member(object, key)
 								    : NULL;
@@ -261,9 +261,39 @@ const value *value_get(const value *object, str key)
 	return m ? m->value : NULL;
 }
 
+static value *item_of(const value *array, size_t i)
+{
+	return array && array->kind == V_ARRAY && i < array->array.n ? array->array.items[i] : NULL;
+}
+
+const value *value_get(const value *object, str key)
+{
+	return member_of(object, key);
+}
+
+value *value_edit_get(value *object, str key)
+{
+	return member_of(object, key);
+}
+
+value *value_edit_at(value *object, const char *key)
+{
+	return member_of(object, str_from(key));
+}
+
+value *value_edit_item(value *array, size_t i)
+{
+	return item_of(array, i);
+}
+
+value *value_share(const value *v)
+{
+	return (value *)v;
+}
+
 const value *value_at(const value *object, const char *key)
 {
-	return value_get(object, str_from(key));
+	return member_of(object, str_from(key));
 }
 
 size_t value_count(const value *v)
@@ -275,7 +305,7 @@ size_t value_count(const value *v)
 
 const value *value_item(const value *array, size_t i)
 {
-	return array && array->kind == V_ARRAY && i < array->array.n ? array->array.items[i] : NULL;
+	return item_of(array, i);
 }
 
 str value_str_or(const value *v, str otherwise)

@@ -75,6 +75,12 @@ const value *value_get(const value *object, str key) _pure_;
 const value *value_at(const value *object, const char *key) _pure_;
 size_t value_count(const value *v) _pure_; /* items or members; 0 for others */
 const value *value_item(const value *array, size_t i) _pure_;
+/* The same to whoever builds the tree, to change what is there. */
+value *value_edit_get(value *object, str key) _pure_;
+value *value_edit_at(value *object, const char *key) _pure_;
+value *value_edit_item(value *array, size_t i) _pure_;
+/* What is only read, as a part of another tree, too: neither is changed from then on. NULL stays NULL. */
+value *value_share(const value *v) _pure_;
 str value_str_or(const value *v, str otherwise) _pure_;
 int64_t value_int_or(const value *v, int64_t otherwise) _pure_;
 bool value_bool_or(const value *v, bool otherwise) _pure_;
