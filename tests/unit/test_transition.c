@@ -165,10 +165,8 @@ TEST(names)
 		{ &verifications, "pending running passed failed skipped refused" },
 		{ &node_tiers, "phase task subtask" },
 		{ &stages,
-				"none workspace start running stop harvest check waiting accept "
-				"review "
-				"rebase gate "
-				"post_accept revert" },
+				"none waiting workspace start running stop harvest check review "
+				"rebase gate accept post_accept revert" },
 		{ &causes,
 				"none workspace start run lost harvest no_changes check verify "
 				"accept "

@@ -135,21 +135,22 @@
  * Where an assignment stands in its pipeline: what it waits for next. Work that is good waits in
  * rebase for its turn (or before that, in review, for a person); who has come further than that,
  * up to the end of post_accept or revert, is being accepted: one at a time. A blocked one in waiting
- * keeps its worker, and continues there when its agent is free again or a person has answered.
+ * keeps its worker, and continues there when its agent is free again or a person has answered: it is
+ * before all steps. In the order of the pipeline.
  */
 #define STAGES(X)                       \
 	X(STAGE_NONE, "none")           \
+	X(STAGE_WAITING, "waiting")     \
 	X(STAGE_WORKSPACE, "workspace") \
 	X(STAGE_START, "start")         \
 	X(STAGE_RUNNING, "running")     \
 	X(STAGE_STOP, "stop")           \
 	X(STAGE_HARVEST, "harvest")     \
 	X(STAGE_CHECK, "check")         \
-	X(STAGE_WAITING, "waiting")     \
-	X(STAGE_ACCEPT, "accept")       \
 	X(STAGE_REVIEW, "review")       \
 	X(STAGE_REBASE, "rebase")       \
 	X(STAGE_GATE, "gate")           \
+	X(STAGE_ACCEPT, "accept")       \
 	X(STAGE_POST, "post_accept")    \
 	X(STAGE_REVERT, "revert")
 

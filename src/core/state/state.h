@@ -88,14 +88,13 @@ int state_find_dispatch(const struct state *s, str text, struct dispatch **ret, 
 /* Verified work that is on its way to the target branch, its turn or not. */
 static inline bool stage_is_good(enum stage stage)
 {
-	return stage == STAGE_REVIEW || stage >= STAGE_REBASE || stage == STAGE_ACCEPT;
+	return stage >= STAGE_REVIEW;
 }
 
 /* It has its turn in the accept queue: nobody else is served until it is through. */
 static inline bool stage_is_accepting(enum stage stage)
 {
-	return stage == STAGE_GATE || stage == STAGE_ACCEPT || stage == STAGE_POST ||
-			stage == STAGE_REVERT;
+	return stage >= STAGE_GATE;
 }
 
 /* Its tasks are added one by one, and there is room for more: it is not over when they are. */
