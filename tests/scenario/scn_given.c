@@ -7,50 +7,47 @@
 
 enum option_kind { OPT_NUM, OPT_DUR, OPT_LIMIT, OPT_FLAG, OPT_TEXT };
 
-#define OPTION(name, kind, member)                          \
-	{                                                   \
-		name, kind, offsetof(struct policy, member) \
-	}
+#define IN_POLICY(member) offsetof(struct policy, member)
 static const struct {
 	const char *name;
 	enum option_kind kind;
 	size_t offset;
 } options[] = {
-	OPTION("workers", OPT_NUM, workers_max),
-	OPTION("check", OPT_TEXT, check_command),
-	OPTION("max_attempts", OPT_NUM, retry_max_attempts),
-	OPTION("no_changes_attempts", OPT_NUM, no_changes_attempts),
-	OPTION("conflict_rounds", OPT_NUM, conflict_rounds),
-	OPTION("moved_tries", OPT_NUM, moved_tries),
-	OPTION("dirty_wait", OPT_DUR, dirty_wait),
-	OPTION("dirty_notice", OPT_DUR, dirty_notice),
-	OPTION("max_waiting", OPT_NUM, workers_max_waiting),
-	OPTION("ageing", OPT_DUR, ageing),
-	OPTION("pre_accept", OPT_TEXT, accept.pre),
-	OPTION("post_accept", OPT_TEXT, accept.post),
-	OPTION("idle_after", OPT_DUR, idle_after),
-	OPTION("idle_set", OPT_FLAG, idle_set),
-	OPTION("max_run", OPT_DUR, max_run),
-	OPTION("mute_after", OPT_DUR, mute_after),
-	OPTION("ask_after", OPT_DUR, ask_after),
-	OPTION("done_grace", OPT_DUR, done_grace),
-	OPTION("max_retries", OPT_NUM, max_nudges),
-	OPTION("min_resend", OPT_DUR, min_resend_interval),
-	OPTION("backoff", OPT_DUR, backoff_base),
-	OPTION("backoff_max", OPT_DUR, backoff_max),
-	OPTION("limit_wait_max", OPT_DUR, limit_wait_max),
-	OPTION("remind_after", OPT_DUR, remind_after),
-	OPTION("max_reminders", OPT_NUM, max_reminders),
-	OPTION("default_after", OPT_DUR, default_after),
-	OPTION("planner", OPT_FLAG, planner),
-	OPTION("diagnose", OPT_FLAG, diagnose),
-	OPTION("same_errors", OPT_NUM, oversight.t.same_error_count),
-	OPTION("critical_errors", OPT_NUM, oversight.t.critical_error_count),
-	OPTION("estimate_runs", OPT_NUM, estimate[RES_ITERATIONS]),
-	OPTION("budget_runs", OPT_NUM, budget[RES_ITERATIONS]),
-	OPTION("budget_time", OPT_LIMIT, budget[RES_WALL_MS]),
-	OPTION("budget_tokens", OPT_NUM, budget[RES_TOKENS]),
-	OPTION("budget_microusd", OPT_NUM, budget[RES_COST_MICROUSD]),
+	{ "workers", OPT_NUM, IN_POLICY(workers_max) },
+	{ "check", OPT_TEXT, IN_POLICY(check_command) },
+	{ "max_attempts", OPT_NUM, IN_POLICY(retry_max_attempts) },
+	{ "no_changes_attempts", OPT_NUM, IN_POLICY(no_changes_attempts) },
+	{ "conflict_rounds", OPT_NUM, IN_POLICY(conflict_rounds) },
+	{ "moved_tries", OPT_NUM, IN_POLICY(moved_tries) },
+	{ "dirty_wait", OPT_DUR, IN_POLICY(dirty_wait) },
+	{ "dirty_notice", OPT_DUR, IN_POLICY(dirty_notice) },
+	{ "max_waiting", OPT_NUM, IN_POLICY(workers_max_waiting) },
+	{ "ageing", OPT_DUR, IN_POLICY(ageing) },
+	{ "pre_accept", OPT_TEXT, IN_POLICY(accept.pre) },
+	{ "post_accept", OPT_TEXT, IN_POLICY(accept.post) },
+	{ "idle_after", OPT_DUR, IN_POLICY(idle_after) },
+	{ "idle_set", OPT_FLAG, IN_POLICY(idle_set) },
+	{ "max_run", OPT_DUR, IN_POLICY(max_run) },
+	{ "mute_after", OPT_DUR, IN_POLICY(mute_after) },
+	{ "ask_after", OPT_DUR, IN_POLICY(ask_after) },
+	{ "done_grace", OPT_DUR, IN_POLICY(done_grace) },
+	{ "max_retries", OPT_NUM, IN_POLICY(max_nudges) },
+	{ "min_resend", OPT_DUR, IN_POLICY(min_resend_interval) },
+	{ "backoff", OPT_DUR, IN_POLICY(backoff_base) },
+	{ "backoff_max", OPT_DUR, IN_POLICY(backoff_max) },
+	{ "limit_wait_max", OPT_DUR, IN_POLICY(limit_wait_max) },
+	{ "remind_after", OPT_DUR, IN_POLICY(remind_after) },
+	{ "max_reminders", OPT_NUM, IN_POLICY(max_reminders) },
+	{ "default_after", OPT_DUR, IN_POLICY(default_after) },
+	{ "planner", OPT_FLAG, IN_POLICY(planner) },
+	{ "diagnose", OPT_FLAG, IN_POLICY(diagnose) },
+	{ "same_errors", OPT_NUM, IN_POLICY(oversight.t.same_error_count) },
+	{ "critical_errors", OPT_NUM, IN_POLICY(oversight.t.critical_error_count) },
+	{ "estimate_runs", OPT_NUM, IN_POLICY(estimate[RES_ITERATIONS]) },
+	{ "budget_runs", OPT_NUM, IN_POLICY(budget[RES_ITERATIONS]) },
+	{ "budget_time", OPT_LIMIT, IN_POLICY(budget[RES_WALL_MS]) },
+	{ "budget_tokens", OPT_NUM, IN_POLICY(budget[RES_TOKENS]) },
+	{ "budget_microusd", OPT_NUM, IN_POLICY(budget[RES_COST_MICROUSD]) },
 };
 #undef OPTION
 

@@ -408,115 +408,98 @@ void compose_writes(struct sim_run *r)
 /* ---- the table ---- */
 
 /*                none echo update late work end */
-#define OBLIGING                  \
-	{                         \
-		1, 1, 12, 1, 4, 1 \
-	}
-#define DEAF                      \
-	{                         \
-		10, 1, 0, 0, 0, 0 \
-	}
-#define WAKES                    \
-	{                        \
-		4, 1, 1, 2, 6, 1 \
-	}
-#define LATECOMER                 \
-	{                         \
-		1, 0, 1, 20, 1, 0 \
-	}
+#define OBLIGING 1, 1, 12, 1, 4, 1
+#define DEAF 10, 1, 0, 0, 0, 0
+#define WAKES 4, 1, 1, 2, 6, 1
+#define LATECOMER 1, 0, 1, 20, 1, 0
 /*              dies tidies never writes */
-#define MEEK               \
-	{                  \
-		8, 3, 0, 0 \
-	}
-#define STUBBORN           \
-	{                  \
-		1, 0, 6, 3 \
-	}
-#define MIXED               \
-	{                   \
-		12, 4, 1, 1 \
-	}
+#define MEEK 8, 3, 0, 0
+#define STUBBORN 1, 0, 6, 3
+#define MIXED 12, 4, 1, 1
 
 const struct script scripts[] = {
-	{ "finish", "works, commits, reports, ends", 60, true, compose_finish, OBLIGING, MIXED },
+	{ "finish", "works, commits, reports, ends", 60, true, compose_finish, { OBLIGING },
+			{ MIXED } },
 	{ "finish_shared", "changes files that others change, too", 14, true, compose_finish_shared,
-			OBLIGING, MIXED },
+			{ OBLIGING }, { MIXED } },
 	{ "finish_uncommitted", "leaves everything uncommitted", 8, true, compose_uncommitted,
-			OBLIGING, MIXED },
-	{ "finish_without_report", "ends without a word about it", 8, true, compose_no_report, DEAF,
-			MIXED },
-	{ "finish_quickly", "takes a minute", 6, true, compose_quick, DEAF, MEEK },
+			{ OBLIGING }, { MIXED } },
+	{ "finish_without_report", "ends without a word about it", 8, true, compose_no_report,
+			{ DEAF }, { MIXED } },
+	{ "finish_quickly", "takes a minute", 6, true, compose_quick, { DEAF }, { MEEK } },
 	{ "finish_instantly", "is over before anybody heard that it began", 2, true,
-			compose_instant, DEAF, MEEK },
-	{ "slow", "takes hours, with quiet phases", 4, true, compose_slow, OBLIGING, MIXED },
+			compose_instant, { DEAF }, { MEEK } },
+	{ "slow", "takes hours, with quiet phases", 4, true, compose_slow, { OBLIGING },
+			{ MIXED } },
 	{ "long_tool", "waits for a tool without output or CPU", 4, true, compose_long_tool,
-			OBLIGING, MIXED },
+			{ OBLIGING }, { MIXED } },
 	{ "odd_git", "works detached, on a branch of its own, behind a lock, beside a repository",
-			12, false, compose_odd_git, OBLIGING, MIXED },
+			12, false, compose_odd_git, { OBLIGING }, { MIXED } },
 	{ "linger", "reports that it is done and does not end", 10, false, compose_linger,
-			LATECOMER, MIXED },
+			{ LATECOMER }, { MIXED } },
 	{ "claim_early", "reports that it is done and works on", 10, false, compose_claim_early,
-			OBLIGING, MIXED },
+			{ OBLIGING }, { MIXED } },
 	{ "claim_and_crash", "reports that it is done and crashes", 8, false,
-			compose_claim_and_crash, OBLIGING, MIXED },
-	{ "babble", "says the same for ever", 4, false, compose_babble, OBLIGING, MIXED },
+			compose_claim_and_crash, { OBLIGING }, { MIXED } },
+	{ "babble", "says the same for ever", 4, false, compose_babble, { OBLIGING }, { MIXED } },
 	{ "answer_twice", "repeats its updates, and those of former runs", 10, false, compose_twice,
-			OBLIGING, MEEK },
-	{ "answer_late", "hangs, and answers after an hour", 10, false, compose_hang, LATECOMER,
-			MIXED },
+			{ OBLIGING }, { MEEK } },
+	{ "answer_late", "hangs, and answers after an hour", 10, false, compose_hang, { LATECOMER },
+			{ MIXED } },
 	{ "answer_for_another", "reports for other nodes, goals and requests", 10, false,
-			compose_foreign, OBLIGING, MIXED },
+			compose_foreign, { OBLIGING }, { MIXED } },
 	{ "garbage", "writes broken blocks, echoes, secrets, no UTF-8", 10, false, compose_garbage,
-			OBLIGING, MIXED },
-	{ "orphans", "leaves processes behind", 10, false, compose_orphans, OBLIGING, MIXED },
-	{ "permission", "waits for a person's permission", 6, false, compose_permission, WAKES,
-			MEEK },
+			{ OBLIGING }, { MIXED } },
+	{ "orphans", "leaves processes behind", 10, false, compose_orphans, { OBLIGING },
+			{ MIXED } },
+	{ "permission", "waits for a person's permission", 6, false, compose_permission, { WAKES },
+			{ MEEK } },
 	{ "question", "asks a person and goes on when that was answered", 10, false,
-			compose_question, OBLIGING, MEEK },
-	{ "crash", "crashes in the middle", 12, false, compose_crash, OBLIGING, MIXED },
-	{ "flap", "crashes several times in a row", 8, false, compose_flap, DEAF, MEEK },
+			compose_question, { OBLIGING }, { MEEK } },
+	{ "crash", "crashes in the middle", 12, false, compose_crash, { OBLIGING }, { MIXED } },
+	{ "flap", "crashes several times in a row", 8, false, compose_flap, { DEAF }, { MEEK } },
 	{ "shim_dies", "its shim dies, with or without what it started", 8, false,
-			compose_shim_dies, OBLIGING, MIXED },
-	{ "unstartable", "cannot be executed", 4, false, compose_unstartable, DEAF, MEEK },
-	{ "hang", "hangs for ever, without a sign", 10, false, compose_hang, DEAF, MIXED },
-	{ "hang_wakes", "hangs until it is asked", 10, false, compose_hang, WAKES, MIXED },
-	{ "hang_stubborn", "hangs, and does not stop when told", 8, false, compose_hang, DEAF,
-			STUBBORN },
-	{ "spin", "hangs with a busy processor", 6, false, compose_spin, DEAF, STUBBORN },
-	{ "mute", "never begins: the prompt got lost", 6, false, compose_mute, WAKES, MEEK },
+			compose_shim_dies, { OBLIGING }, { MIXED } },
+	{ "unstartable", "cannot be executed", 4, false, compose_unstartable, { DEAF }, { MEEK } },
+	{ "hang", "hangs for ever, without a sign", 10, false, compose_hang, { DEAF }, { MIXED } },
+	{ "hang_wakes", "hangs until it is asked", 10, false, compose_hang, { WAKES }, { MIXED } },
+	{ "hang_stubborn", "hangs, and does not stop when told", 8, false, compose_hang, { DEAF },
+			{ STUBBORN } },
+	{ "spin", "hangs with a busy processor", 6, false, compose_spin, { DEAF }, { STUBBORN } },
+	{ "mute", "never begins: the prompt got lost", 6, false, compose_mute, { WAKES },
+			{ MEEK } },
 	{ "no_changes", "reports that it is done and changed nothing", 10, false,
-			compose_no_changes, OBLIGING, MEEK },
+			compose_no_changes, { OBLIGING }, { MEEK } },
 	{ "bad_work", "reports work that does not pass the check", 12, false, compose_bad_work,
-			OBLIGING, MIXED },
+			{ OBLIGING }, { MIXED } },
 	{ "rate_limited", "is out of quota, as all of its account", 6, false, compose_rate_limited,
-			DEAF, MEEK },
-	{ "logged_out", "is logged out, as all of its account", 4, false, compose_logged_out, DEAF,
-			MEEK },
+			{ DEAF }, { MEEK } },
+	{ "logged_out", "is logged out, as all of its account", 4, false, compose_logged_out,
+			{ DEAF }, { MEEK } },
 	{ "leave_rebase", "leaves a rebase unfinished and crashes", 8, false, compose_leave_rebase,
-			DEAF, MIXED },
+			{ DEAF }, { MIXED } },
 	{ "wreck", "throws its work or its worktree away and crashes", 4, false, compose_wreck,
-			DEAF, MIXED },
+			{ DEAF }, { MIXED } },
 	/* Habits of nodes, never drawn for one run. */
-	{ "loop_error", "runs into the same error again and again", 0, false, compose_loop, DEAF,
-			MEEK },
-	{ "loop_crash", "crashes again and again, always alike", 0, false, compose_loop, DEAF,
-			MEEK },
+	{ "loop_error", "runs into the same error again and again", 0, false, compose_loop,
+			{ DEAF }, { MEEK } },
+	{ "loop_crash", "crashes again and again, always alike", 0, false, compose_loop, { DEAF },
+			{ MEEK } },
 	{ "loop_idle", "calls the same tool again and again and changes nothing", 0, false,
-			compose_loop, DEAF, MEEK },
-	{ "loop_swap", "undoes what it did, and does it again", 0, false, compose_loop, DEAF,
-			MEEK },
+			compose_loop, { DEAF }, { MEEK } },
+	{ "loop_swap", "undoes what it did, and does it again", 0, false, compose_loop, { DEAF },
+			{ MEEK } },
 	{ "loop_worse", "breaks tests that passed, and drops what they reach", 0, false,
-			compose_loop, DEAF, MEEK },
-	{ "loop_burn", "fails in another way each time, without end", 0, false, compose_loop, DEAF,
-			MEEK },
+			compose_loop, { DEAF }, { MEEK } },
+	{ "loop_burn", "fails in another way each time, without end", 0, false, compose_loop,
+			{ DEAF }, { MEEK } },
 	{ "loop_slow", "needs some runs, each of which brings it nearer", 0, true, compose_loop,
-			DEAF, MEEK },
+			{ DEAF }, { MEEK } },
 	{ "loop_growing", "works on two files by turns, and gets there", 0, true, compose_loop,
-			DEAF, MEEK },
-	{ "loop_flaky", "fails once, and passes then", 0, true, compose_loop, DEAF, MEEK },
-	{ "loop_wide", "changes many files in each of some runs", 0, true, compose_loop, DEAF,
-			MEEK },
+			{ DEAF }, { MEEK } },
+	{ "loop_flaky", "fails once, and passes then", 0, true, compose_loop, { DEAF }, { MEEK } },
+	{ "loop_wide", "changes many files in each of some runs", 0, true, compose_loop, { DEAF },
+			{ MEEK } },
 };
 const size_t scripts_n = ARRAY_LEN(scripts);
 static_assert(ARRAY_LEN(scripts) <= SIM_SCRIPTS_MAX, "a bit for each");

@@ -143,11 +143,8 @@ static void assert_all_seen(const struct seen *seen)
 			fail_msg("'%s' never was", seen->texts[i]);
 }
 
-#define SEEN(...)                                                       \
-	{                                                               \
-		.texts = (const char *const[]){ __VA_ARGS__ },          \
-		.n = ARRAY_LEN(((const char *const[]){ __VA_ARGS__ })), \
-	}
+#define TEXTS(...) ((const char *const[]){ __VA_ARGS__ })
+#define SEEN(...) ((struct seen){ .texts = TEXTS(__VA_ARGS__), .n = ARRAY_LEN(TEXTS(__VA_ARGS__)) })
 
 static void cut_and_close(struct rig *rig, sqlite3_file *f)
 {

@@ -15,10 +15,7 @@ struct row {
 	int tests; /* 1 passing, 0 failing */
 	int inside, outside, failing;
 };
-#define ROW(...)            \
-	{                   \
-		__VA_ARGS__ \
-	}
+#define ROW(...) ((struct row){ __VA_ARGS__ })
 
 enum { MOST = 64 };
 

@@ -47,28 +47,18 @@ static struct rescue_owner check(const struct rescue_owners *o, const char *id, 
 	return check_at(o, id, "c", node, assignment, run);
 }
 
-#define AS(node, id, worker)                                                    \
-	{                                                                       \
-		EV_ASSIGNMENT_CREATED, node, id, "", "{'worker': '" worker "'}" \
-	}
-#define READY(node, id, base)                                            \
-	{                                                                \
-		EV_WORKSPACE_READY, node, id, "", "{'base': '" base "'}" \
-	}
-#define RUN(node, id, run)                          \
-	{                                           \
-		EV_RUN_CREATED, node, id, run, "{}" \
-	}
-#define EFFECT(node, id, run, effect, kind)                                                       \
-	{                                                                                         \
-		EV_EFFECT_INTENDED, node, id, run, "{'effect': '" effect "', 'kind': '" kind "'}" \
-	}
-#define WORKER(effect, purpose)                                                                 \
-	{                                                                                       \
-		EV_EFFECT_INTENDED, "", "", "",                                                 \
-				"{'effect': '" effect                                           \
-				"', 'kind': 'worker', 'worker': 'w', 'purpose': '" purpose "'}" \
-	}
+#define AS(node, id, worker) \
+	((struct told){ EV_ASSIGNMENT_CREATED, node, id, "", "{'worker': '" worker "'}" })
+#define READY(node, id, base) \
+	((struct told){ EV_WORKSPACE_READY, node, id, "", "{'base': '" base "'}" })
+#define RUN(node, id, run) ((struct told){ EV_RUN_CREATED, node, id, run, "{}" })
+#define EFFECT(node, id, run, effect, kind)                \
+	((struct told){ EV_EFFECT_INTENDED, node, id, run, \
+			"{'effect': '" effect "', 'kind': '" kind "'}" })
+#define WORKER(effect, purpose)                         \
+	((struct told){ EV_EFFECT_INTENDED, "", "", "", \
+			"{'effect': '" effect           \
+			"', 'kind': 'worker', 'worker': 'w', 'purpose': '" purpose "'}" })
 
 TEST(what_lies_in_a_worktree_is_of_who_was_there)
 {

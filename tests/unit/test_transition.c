@@ -65,22 +65,19 @@ static const struct row notice_rows[] = {
 	{ "withdrawn", "", "" },
 };
 
-#define ROWS(table, rows)                       \
-	{                                       \
-		&(table), rows, ARRAY_LEN(rows) \
-	}
+#define ROWS(table, rows) &(table), rows, ARRAY_LEN(rows)
 static const struct {
 	const struct status_table *table;
 	const struct row *rows;
 	size_t n;
 } tables[] = {
-	ROWS(node_statuses, node_rows),
-	ROWS(notice_statuses, notice_rows),
-	ROWS(as_statuses, as_rows),
-	ROWS(goal_statuses, goal_rows),
-	ROWS(worker_statuses, worker_rows),
-	ROWS(run_statuses, run_rows),
-	ROWS(esc_statuses, esc_rows),
+	{ ROWS(node_statuses, node_rows) },
+	{ ROWS(notice_statuses, notice_rows) },
+	{ ROWS(as_statuses, as_rows) },
+	{ ROWS(goal_statuses, goal_rows) },
+	{ ROWS(worker_statuses, worker_rows) },
+	{ ROWS(run_statuses, run_rows) },
+	{ ROWS(esc_statuses, esc_rows) },
 };
 
 static bool has_word(const char *words, const char *word)

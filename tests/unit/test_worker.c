@@ -101,16 +101,14 @@ static const struct {
 					[WORKER_NO_CHANGES] = TO(WORKER_NO_CHANGES),
 					[WORKER_ERROR] = TO(WORKER_ERROR) } },
 /* What has not begun lets go at once; a step under way ends first. */
-#define ANY(idle)                                                                              \
-	{                                                                                      \
-		[WORKER_OFFLINE] = TO(WORKER_OFFLINE), [WORKER_IDLE] = TO(WORKER_IDLE),        \
-		[WORKER_WORKING] = TO(WORKER_WORKING), [WORKER_NEEDS_REVIEW] = TO(idle),       \
-		[WORKER_REVIEWING] = TO(idle), [WORKER_REJECTED] = TO(idle),                   \
-		[WORKER_REBASING] = TO(WORKER_REBASING),                                       \
-		[WORKER_NO_CHANGES] = TO(WORKER_NO_CHANGES), [WORKER_ERROR] = TO(WORKER_ERROR) \
-	}
-	{ "worker.reset", "'reason': 'r'", ANY(WORKER_IDLE) },
-	{ "worker.nuke", "'reason': 'r'", ANY(WORKER_IDLE) },
+#define ANY(idle)                                                                             \
+	[WORKER_OFFLINE] = TO(WORKER_OFFLINE), [WORKER_IDLE] = TO(WORKER_IDLE),               \
+	[WORKER_WORKING] = TO(WORKER_WORKING), [WORKER_NEEDS_REVIEW] = TO(idle),              \
+	[WORKER_REVIEWING] = TO(idle), [WORKER_REJECTED] = TO(idle),                          \
+	[WORKER_REBASING] = TO(WORKER_REBASING), [WORKER_NO_CHANGES] = TO(WORKER_NO_CHANGES), \
+	[WORKER_ERROR] = TO(WORKER_ERROR)
+	{ "worker.reset", "'reason': 'r'", { ANY(WORKER_IDLE) } },
+	{ "worker.nuke", "'reason': 'r'", { ANY(WORKER_IDLE) } },
 };
 
 TEST(every_command_in_every_status)

@@ -3,16 +3,8 @@
 #include "agent/launch/project.h"
 #include "base/str.h"
 
-#define LIST(...)                 \
-	(const char *const[])     \
-	{                         \
-		__VA_ARGS__, NULL \
-	}
-#define NOTHING               \
-	(const char *const[]) \
-	{                     \
-		NULL          \
-	}
+#define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define NOTHING ((const char *const[]){ NULL })
 
 /*
  * Snapshots of the shell are run by every session of the user's, and a file of ide/ leads into his
@@ -94,11 +86,12 @@ static const struct {
  * Nothing of a cache that can be written is the user's: what was put there would be built or run outside
  * one day. What is not known to be made by such tools can be read.
  */
-#define CACHE(variable, where, ...)                                                          \
-	{                                                                                    \
-		.env = variable, .path = where, .shared = NOTHING, .own = LIST(__VA_ARGS__), \
-		.cache = true                                                                \
-	}
+#define CACHE(variable, where, ...)               \
+	((struct home_folder){ .env = variable,   \
+			.path = where,            \
+			.shared = NOTHING,        \
+			.own = LIST(__VA_ARGS__), \
+			.cache = true })
 static const struct home_folder caches[] = {
 	CACHE("XDG_CACHE_HOME", ".cache", "bazel*", "black", "ccache", "clangd", "composer",
 			"coursier", "deno", "fontconfig", "go-build", "golangci-lint", "gopls",

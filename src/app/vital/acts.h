@@ -17,10 +17,7 @@ struct acts {
 /* What the file is called once another took its place. */
 #define ACTS_OLD VITAL_ACTS ".1"
 
-#define ACTS_INIT        \
-	{                \
-		.fd = -1 \
-	}
+#define ACTS_INIT ((struct acts){ .fd = -1 })
 
 typedef void acts_fn(void *user, const struct act *x);
 

@@ -129,10 +129,8 @@ static const uint32_t notice_override[NOTICE_STATUS_COUNT] = {
 	[NOTICE_FAILED] = B(NOTICE_WAITING),
 };
 
-#define TABLE(noun, names, allowed, over)                    \
-	{                                                    \
-		noun, names, ARRAY_LEN(names), allowed, over \
-	}
+#define TABLE(noun, names, allowed, over) \
+	((struct status_table){ noun, names, ARRAY_LEN(names), allowed, over })
 const struct status_table node_statuses = TABLE("node", node_names, node_allowed, node_override);
 const struct status_table as_statuses = TABLE("assignment", as_names, as_allowed, NULL);
 const struct status_table goal_statuses = TABLE("goal", goal_names, goal_allowed, goal_override);

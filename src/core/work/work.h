@@ -27,10 +27,7 @@ struct work {
 	str goal, node, reason;
 	struct node *n;
 };
-#define WORK_OF(p)                                                          \
-	{                                                                   \
-		.goal = (p)->goal, .node = (p)->node, .reason = (p)->reason \
-	}
+#define WORK_OF(p) ((struct work){ .goal = (p)->goal, .node = (p)->node, .reason = (p)->reason })
 /* Finds the node, and checks what was asked: verb as in `overseer work VERB`. */
 int work_read(struct decide_ctx *cx, struct work *w, const char *verb, bool reason_needed,
 		struct ov_err *err);

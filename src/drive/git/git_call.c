@@ -46,7 +46,7 @@ struct git_call *git_call_new(struct git *g, const char *name, str path, git_don
 	c->keep_ignored = g->keep_ignored;
 	c->done = done;
 	c->user = user;
-	c->child = (struct git_child)GIT_CHILD_INIT;
+	c->child = GIT_CHILD_INIT;
 	c->tree_fd = -1;
 	clock_gettime(CLOCK_REALTIME, &c->since);
 	if (path.n && path.p[0] == '/')

@@ -98,7 +98,7 @@ void git_child_done(struct git_child *ch)
 		close(ch->out);
 	if (ch->err >= 0)
 		close(ch->err);
-	*ch = (struct git_child)GIT_CHILD_INIT;
+	*ch = GIT_CHILD_INIT;
 }
 
 bool git_orphan_alive(const char *path)

@@ -10,10 +10,8 @@ struct git_child {
 	int out, err;
 };
 
-#define GIT_CHILD_INIT                                                   \
-	{                                                                \
-		.proc = { .pid = -1, .pidfd = -1 }, .out = -1, .err = -1 \
-	}
+#define GIT_CHILD_INIT \
+	((struct git_child){ .proc = { .pid = -1, .pidfd = -1 }, .out = -1, .err = -1 })
 
 int git_child_start(const char *const *argv, const char *const *env, const char *cwd,
 		struct git_child *ret, struct ov_err *err);

@@ -42,18 +42,11 @@ struct git_step {
 };
 
 /* Rows of a table. A row that runs no command has a build that answers GIT_SKIP. */
-#define STEP_RUN(what_, build_, judge_, ...)                                   \
-	{                                                                      \
-		.what = what_, .build = build_, .judge = judge_, ##__VA_ARGS__ \
-	}
-#define STEP_SUB(what_, build_, sub_, ...)                                 \
-	{                                                                  \
-		.what = what_, .build = build_, .sub = sub_, ##__VA_ARGS__ \
-	}
-#define STEP_END             \
-	{                    \
-		.what = NULL \
-	}
+#define STEP_RUN(what_, build_, judge_, ...) \
+	((struct git_step){ .what = what_, .build = build_, .judge = judge_, ##__VA_ARGS__ })
+#define STEP_SUB(what_, build_, sub_, ...) \
+	((struct git_step){ .what = what_, .build = build_, .sub = sub_, ##__VA_ARGS__ })
+#define STEP_END ((struct git_step){ .what = NULL })
 
 struct git_frame {
 	const struct git_step *steps;

@@ -20,10 +20,7 @@ struct job_spec {
 	int64_t timeout_ms;    /* 0: none */
 };
 
-#define JOB_SPEC_INIT                  \
-	{                              \
-		.proc = PROC_SPEC_INIT \
-	}
+#define JOB_SPEC_INIT ((struct job_spec){ .proc = PROC_SPEC_INIT })
 
 struct job_result {
 	struct proc_exit exit;

@@ -22,10 +22,7 @@ struct proc_spec {
 	uint64_t memory_max;
 };
 
-#define PROC_SPEC_INIT                         \
-	{                                      \
-		.in = -1, .out = -1, .err = -1 \
-	}
+#define PROC_SPEC_INIT ((struct proc_spec){ .in = -1, .out = -1, .err = -1 })
 
 struct proc {
 	int pid;
