@@ -50,10 +50,6 @@ typedef struct str {
 } str;
 
 #define STR(literal) ((str){ "" literal, sizeof(literal) - 1 })
-#define STR_INIT(literal)                       \
-	{                                       \
-		"" literal, sizeof(literal) - 1 \
-	}
 #define STR_FMT "%.*s"
 #define STR_ARG(s) ((int)(s).n), ((s).p ? (s).p : "")
 

@@ -216,8 +216,8 @@ struct site {
 	int64_t snapshot_every;
 };
 
-static const str any_agent[] = { STR_INIT("*") };
-static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = 256 } };
+static const str any_agent[] = { STR("*") };
+static const struct policy_agent agents[] = { { .name = STR("a"), .concurrency = 256 } };
 
 static ov_time site_now(void *user)
 {

@@ -12,9 +12,9 @@
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"
 
 static const struct policy_agent agents[] = {
-	{ .name = STR_INIT("a"), .concurrency = INT64_MAX, .input = true, .recovery = RUNG_RESEND },
+	{ .name = STR("a"), .concurrency = INT64_MAX, .input = true, .recovery = RUNG_RESEND },
 };
-static const str every_agent[] = { STR_INIT("*") };
+static const str every_agent[] = { STR("*") };
 
 static struct policy policy_of_fleet(void)
 {

@@ -17,7 +17,7 @@
 #include "core/view/view.h"
 #include "data/value/json.h"
 
-static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = 256 } };
+static const struct policy_agent agents[] = { { .name = STR("a"), .concurrency = 256 } };
 
 static void look_at(struct arena *a, const struct state *s)
 {

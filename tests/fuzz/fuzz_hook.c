@@ -22,7 +22,7 @@ static void check(bool ok)
 
 static void check_call(struct arena *a, const struct hook_call *c)
 {
-	static const str deny[] = { STR_INIT("Bash") };
+	static const str deny[] = { STR("Bash") };
 	const struct tool_scope scopes[] = { { 0 }, { .deny = deny, .deny_n = 1 },
 		{ .allow = deny, .allow_n = 1 } };
 

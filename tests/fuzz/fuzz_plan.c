@@ -17,7 +17,7 @@
 #include "core/policy/plan_limits.h"
 #include "data/value/json.h"
 
-static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = 256 } };
+static const struct policy_agent agents[] = { { .name = STR("a"), .concurrency = 256 } };
 
 static void apply_all(struct state *s, struct events *out)
 {

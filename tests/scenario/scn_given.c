@@ -332,7 +332,7 @@ const size_t given_rules_n = ARRAY_LEN(given_rules);
 
 void given_default(struct scn *s)
 {
-	static const str all[] = { STR_INIT("*") };
+	static const str all[] = { STR("*") };
 	struct policy *p = &s->f.policy;
 
 	p->allow_agents = all;

@@ -604,20 +604,20 @@ TEST(an_agent_that_closes_its_input_harms_nobody)
 TEST(junk_on_the_socket_ends_only_its_connection)
 {
 	static const str junk[] = {
-		STR_INIT("\n"),
-		STR_INIT("hello\n"),
-		STR_INIT("send\n"),
-		STR_INIT("send -1\n"),
-		STR_INIT("send 1048577\n"),
-		STR_INIT("send 99999999999999999999\n"),
-		STR_INIT("stop now\n"),
-		STR_INIT("\0\xff\xfe\n"),
-		STR_INIT("send 1 x\n"),
-		STR_INIT("deliver\n"),
-		STR_INIT("deliver 1\n"),
-		STR_INIT("deliver 1048577 id\n"),
-		STR_INIT("signalsignalsignalsignalsignalsignalsignalsignalsignalsignalsignal"
-			 "signalsignalsignalsignalsignalsignalsignalsignalsignalsignalsignal"),
+		STR("\n"),
+		STR("hello\n"),
+		STR("send\n"),
+		STR("send -1\n"),
+		STR("send 1048577\n"),
+		STR("send 99999999999999999999\n"),
+		STR("stop now\n"),
+		STR("\0\xff\xfe\n"),
+		STR("send 1 x\n"),
+		STR("deliver\n"),
+		STR("deliver 1\n"),
+		STR("deliver 1048577 id\n"),
+		STR("signalsignalsignalsignalsignalsignalsignalsignalsignalsignalsignal"
+		    "signalsignalsignalsignalsignalsignalsignalsignalsignalsignalsignal"),
 	};
 	static const char refused[] = "error this is not a request\n";
 	struct place p;

@@ -88,7 +88,7 @@ static inline void world_init(struct world *w, const char *script)
 		.argv = w->argv,
 		.env = w->env,
 		.cwd = w->p.root,
-		.input = STR_INIT(""),
+		.input = STR(""),
 		.max_output_bytes = 1 << 20,
 		.stop_grace_ms = 20000,
 	};

@@ -72,7 +72,7 @@ static const struct entry_bound {
 /* The agent that an entry is about: by its words, or the one that had the work. */
 static str agent_of(struct checker *c, str goal, str node, str question)
 {
-	static const str about = STR_INIT("agent ");
+	static const str about = STR("agent ");
 	const struct node_book *n = node.n ? book_node(c, goal, node) : NULL;
 
 	if (str_starts(question, about)) {

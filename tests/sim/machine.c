@@ -553,7 +553,7 @@ void machine_listen(struct machine *m, struct sim_run *r, int life, machine_hear
 /* The number of a request, as the text gives it; empty: none. */
 str nonce_in(str text)
 {
-	static const str before = STR_INIT("\nRequest ");
+	static const str before = STR("\nRequest ");
 	size_t at = str_find(text, before);
 	str rest = str_sub(text, at + before.n, text.n);
 

@@ -38,7 +38,7 @@ str machine_session(const struct sim_run *r)
 
 str machine_note_in(str text)
 {
-	static const str mark = STR_INIT(MACHINE_NOTE);
+	static const str mark = STR(MACHINE_NOTE);
 	size_t at = str_find(text, mark), end = at + mark.n;
 
 	if (at == text.n)

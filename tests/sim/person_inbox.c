@@ -229,11 +229,11 @@ static void answer_badly(struct looking *k)
 	static const struct {
 		str text;
 		bool doubtful;
-	} words[] = { { STR_INIT("yes and no"), false }, { STR_INIT("?"), true },
-		{ STR_INIT("do it"), false }, { STR_INIT("42"), true }, { STR_INIT("r"), false },
-		{ STR_INIT("DONE"), true }, { STR_INIT("cancel the others"), false },
-		{ STR_INIT("cancell"), true }, { STR_INIT("stop it"), true },
-		{ STR_INIT("9 cancel"), true }, { STR_INIT("text: cancel"), false } };
+	} words[] = { { STR("yes and no"), false }, { STR("?"), true }, { STR("do it"), false },
+		{ STR("42"), true }, { STR("r"), false }, { STR("DONE"), true },
+		{ STR("cancel the others"), false }, { STR("cancell"), true },
+		{ STR("stop it"), true }, { STR("9 cancel"), true },
+		{ STR("text: cancel"), false } };
 	size_t i = sim_below(k->p->s, RNG_PERSON, ARRAY_LEN(words));
 	value *params = about_entry(k);
 

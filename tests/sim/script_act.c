@@ -23,8 +23,7 @@ bool text_has(const struct sim_run *r, const char *what)
 
 str text_conflict(const struct sim_run *r)
 {
-	static const str before = STR_INIT("what others have merged to "),
-			 after = STR_INIT(" meanwhile");
+	static const str before = STR("what others have merged to "), after = STR(" meanwhile");
 	str text = buf_str(&r->text), rest;
 	size_t at = str_find(text, before);
 

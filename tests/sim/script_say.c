@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "tests/sim/machine_impl.h"
 
-static const str fence = STR_INIT("```json\n");
+static const str fence = STR("```json\n");
 
 void act_beat(struct sim_run *r, int64_t arg)
 {
@@ -195,17 +195,17 @@ static void garbage_open(struct sim_run *r)
 static void garbage_words(struct sim_run *r)
 {
 	static const str lines[] = {
-		STR_INIT("```json\n{\"overseerUpdate\": {\"status\": \"finished\"}}\n```\n"),
-		STR_INIT("```json\n{\"overseerUpdate\": 7}\n```\n"),
-		STR_INIT("```json\n{\"overseerUpdate\": {\"state\": \"done\", \"sumary\": "
-			 "\"x\"}}\n```\n"),
-		STR_INIT("```json\n{\"overseerUpdate\": {\"status\": \"done\", \"summary\": "
-			 "\"\xff\xfe\xc3\"}}\n```\n"),
-		STR_INIT("```json\n{\"overseerUpdate\": {\"blockers\": \"none\"}}\n```\n"),
-		STR_INIT("~~~json\n{\"overseerUpdate\": {}}\n~~~\n"),
-		STR_INIT("{\"overseerUpdate\": {\"status\": \"done\"}}\n"),
-		STR_INIT("\x1b[2J\x1b[31mred\x1b[0m \x80\x81\xff\r\rspinner\b\b\b\n"),
-		STR_INIT("a line with a NUL\0in it\n"),
+		STR("```json\n{\"overseerUpdate\": {\"status\": \"finished\"}}\n```\n"),
+		STR("```json\n{\"overseerUpdate\": 7}\n```\n"),
+		STR("```json\n{\"overseerUpdate\": {\"state\": \"done\", \"sumary\": "
+		    "\"x\"}}\n```\n"),
+		STR("```json\n{\"overseerUpdate\": {\"status\": \"done\", \"summary\": "
+		    "\"\xff\xfe\xc3\"}}\n```\n"),
+		STR("```json\n{\"overseerUpdate\": {\"blockers\": \"none\"}}\n```\n"),
+		STR("~~~json\n{\"overseerUpdate\": {}}\n~~~\n"),
+		STR("{\"overseerUpdate\": {\"status\": \"done\"}}\n"),
+		STR("\x1b[2J\x1b[31mred\x1b[0m \x80\x81\xff\r\rspinner\b\b\b\n"),
+		STR("a line with a NUL\0in it\n"),
 	};
 
 	run_say(r, lines[run_below(r, ARRAY_LEN(lines))]);

@@ -10,16 +10,16 @@
 #include "data/value/json.h"
 
 static const struct policy_agent agents[] = {
-	{ .name = STR_INIT("a"),
+	{ .name = STR("a"),
 			.concurrency = 256,
 			.input = true,
 			.rate_limit_exit = 75,
 			.login_exit = 77,
 			.recovery = RUNG_RESEND },
-	{ .name = STR_INIT("b"), .concurrency = 1, .recovery = RUNG_RESEND },
+	{ .name = STR("b"), .concurrency = 1, .recovery = RUNG_RESEND },
 };
-static const str every_agent[] = { STR_INIT("*") };
-static const struct policy_role roles[] = { { STR_INIT("single"), STR_INIT("b") } };
+static const str every_agent[] = { STR("*") };
+static const struct policy_role roles[] = { { STR("single"), STR("b") } };
 
 struct policy fixture_policy(void)
 {
@@ -71,13 +71,12 @@ struct policy fixture_policy(void)
 }
 
 static const struct policy_channel channels[] = {
-	{ STR_INIT("desktop"), CHANNEL_DESKTOP },
-	{ STR_INIT("tracker"), CHANNEL_GITEA },
-	{ STR_INIT("hook"), CHANNEL_HOOK },
+	{ STR("desktop"), CHANNEL_DESKTOP },
+	{ STR("tracker"), CHANNEL_GITEA },
+	{ STR("hook"), CHANNEL_HOOK },
 };
-static const str to_desktop[] = { STR_INIT("desktop") },
-		 to_forges[] = { STR_INIT("desktop"), STR_INIT("gitea") },
-		 to_all[] = { STR_INIT("*") };
+static const str to_desktop[] = { STR("desktop") }, to_forges[] = { STR("desktop"), STR("gitea") },
+		 to_all[] = { STR("*") };
 
 void fixture_channels(struct fixture *f)
 {

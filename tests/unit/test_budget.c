@@ -235,9 +235,9 @@ TEST(quiet_hours)
 
 TEST(agents)
 {
-	static const str all[] = { STR_INIT("*") }, some[] = { STR_INIT("a"), STR_INIT("b") };
-	static const struct policy_cross cross[] = { { STR_INIT("a"), STR_INIT("b") },
-		{ STR_INIT("c"), STR_INIT("*") }, { STR_INIT("*"), STR_INIT("d") } };
+	static const str all[] = { STR("*") }, some[] = { STR("a"), STR("b") };
+	static const struct policy_cross cross[] = { { STR("a"), STR("b") }, { STR("c"), STR("*") },
+		{ STR("*"), STR("d") } };
 	struct policy p = { .allow_agents = all,
 		.allow_agents_n = 1,
 		.cross = cross,

@@ -673,8 +673,8 @@ TEST(template_of_an_agent_is_the_defaults)
 TEST(template_has_what_was_found)
 {
 	static const struct config_found found[] = {
-		{ "workspace.check_command", STR_INIT("\"make test\"") },
-		{ "workers.max", STR_INIT("7") },
+		{ "workspace.check_command", STR("\"make test\"") },
+		{ "workers.max", STR("7") },
 	};
 	struct buf text = BUF_INIT;
 	struct arena a = ARENA_INIT;

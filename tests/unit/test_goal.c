@@ -564,7 +564,7 @@ TEST(spent_goals_hold_no_worker)
 
 TEST(agents_that_are_not_allowed)
 {
-	static const str only_b[] = { STR_INIT("b") };
+	static const str only_b[] = { STR("b") };
 	struct fixture f;
 
 	fixture_init(&f);

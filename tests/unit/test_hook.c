@@ -241,8 +241,7 @@ static str reason_of(struct hook_reply r)
 
 TEST(tools_outside_the_scope_are_denied)
 {
-	static const str deny[] = { STR_INIT("Bash") },
-			 allow[] = { STR_INIT("Read"), STR_INIT("Edit") };
+	static const str deny[] = { STR("Bash") }, allow[] = { STR("Read"), STR("Edit") };
 	struct tool_scope all = { 0 }, but = { .deny = deny, .deny_n = 1 },
 			  only = { .allow = allow, .allow_n = 2 };
 	const struct agent_format *f = format_find(STR("claude"));
@@ -286,7 +285,7 @@ TEST(a_tool_within_the_shell)
 {
 	static const struct tool_name tools[] = { { "Bash", TOOLS_SHELL },
 		{ "apply_patch", TOOLS_EDIT }, { 0 } };
-	static const str edit[] = { STR_INIT("edit") }, patch[] = { STR_INIT("apply_patch") };
+	static const str edit[] = { STR("edit") }, patch[] = { STR("apply_patch") };
 	struct agent_format f = { .name = "x", .tools = tools };
 	struct tool_scope no_edit = { .deny = edit, .deny_n = 1 },
 			  only = { .allow = patch, .allow_n = 1 };
@@ -309,7 +308,7 @@ TEST(a_tool_with_two_names)
 {
 	static const struct tool_name tools[] = { { "Bash", TOOLS_SHELL },
 		{ "exec_command", TOOLS_SHELL }, { 0 } };
-	static const str name[] = { STR_INIT("exec_command") };
+	static const str name[] = { STR("exec_command") };
 	struct agent_format f = { .name = "x", .tools = tools };
 	struct tool_scope but = { .deny = name, .deny_n = 1 },
 			  only = { .allow = name, .allow_n = 1 };
@@ -394,7 +393,7 @@ TEST(the_same_call_is_known_by_hooks_too)
 
 TEST(scope_and_next_as_files)
 {
-	static const str deny[] = { STR_INIT("shell"), STR_INIT("WebFetch") };
+	static const str deny[] = { STR("shell"), STR("WebFetch") };
 	struct tool_scope s = { .deny = deny, .deny_n = 2 }, back;
 	const struct agent_format *f;
 	struct ov_err err;

@@ -344,8 +344,8 @@ TEST(one_answer_closes_all_questions_of_a_blocked_node)
 }
 
 static const struct policy_agent agents[] = {
-	{ .name = STR_INIT("a"), .concurrency = 256, .input = true, .login_exit = 41 },
-	{ .name = STR_INIT("b"), .concurrency = 1 },
+	{ .name = STR("a"), .concurrency = 256, .input = true, .login_exit = 41 },
+	{ .name = STR("b"), .concurrency = 1 },
 };
 
 TEST(a_live_run_is_told)
@@ -416,7 +416,7 @@ TEST(a_stalled_run_that_hears_is_watched_anew)
 	fixture_done(&f);
 }
 
-static const struct policy_agent deaf[] = { { .name = STR_INIT("a"), .concurrency = 256 } };
+static const struct policy_agent deaf[] = { { .name = STR("a"), .concurrency = 256 } };
 
 TEST(a_stalled_run_that_does_not_hear_makes_way)
 {

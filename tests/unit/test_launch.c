@@ -247,7 +247,7 @@ TEST(claude_begins_and_goes_on)
 
 TEST(a_configured_command_comes_first)
 {
-	static const str command[] = { STR_INIT("/opt/claude"), STR_INIT("--add-dir=/x") };
+	static const str command[] = { STR("/opt/claude"), STR("--add-dir=/x") };
 	struct launch_ask ask = ask_of("claude");
 	struct launch l;
 
@@ -261,8 +261,7 @@ TEST(a_configured_command_comes_first)
 
 TEST(raw_is_put_into_place)
 {
-	static const str command[] = { STR_INIT("agent"), STR_INIT("-x{prompt}y"),
-		STR_INIT("{prompt_file}") };
+	static const str command[] = { STR("agent"), STR("-x{prompt}y"), STR("{prompt_file}") };
 	struct launch_ask ask = ask_of("raw");
 	struct launch l;
 	struct ov_err err;

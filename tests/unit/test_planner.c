@@ -76,8 +76,8 @@ TEST(every_purpose_has_a_template_that_fills)
 TEST(what_is_put_in_is_never_expanded_again)
 {
 	struct arena a = ARENA_INIT;
-	struct template t = { "x", STR_INIT("{a}-{b}-{a}") };
-	struct template_var vars[] = { { "a", STR_INIT("{b}{unknown}") }, { "b", STR_INIT("B") } };
+	struct template t = { "x", STR("{a}-{b}-{a}") };
+	struct template_var vars[] = { { "a", STR("{b}{unknown}") }, { "b", STR("B") } };
 	str out;
 
 	assert_int_equal(template_fill(&a, &t, vars, 2, &out, NULL), 0);
@@ -90,7 +90,7 @@ TEST(only_a_name_in_braces_is_a_placeholder)
 	static const char *const plain[] = { "{}", "{", "}", "{ a }", "{\"a\": 1}", "{a", "{a b}",
 		"{1}", "{{", "a{", "" };
 	struct arena a = ARENA_INIT;
-	struct template_var vars[] = { { "a", STR_INIT("A") } };
+	struct template_var vars[] = { { "a", STR("A") } };
 	str out;
 
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++) {

@@ -4,11 +4,11 @@
 #include "core/policy/price.h"
 
 static const struct price table[] = {
-	{ STR_INIT("gpt-*"), 1000000, 2000000, PRICE_UNKNOWN, PRICE_UNKNOWN },
-	{ STR_INIT("gpt-5*"), 1250000, 10000000, 125000, PRICE_UNKNOWN },
-	{ STR_INIT("gpt-5.1"), 3, 0, 0, 0 },
-	{ STR_INIT("free"), 0, 0, 0, 0 },
-	{ STR_INIT("dear"), (int64_t)1000000 * 1000000, 0, 0, 0 },
+	{ STR("gpt-*"), 1000000, 2000000, PRICE_UNKNOWN, PRICE_UNKNOWN },
+	{ STR("gpt-5*"), 1250000, 10000000, 125000, PRICE_UNKNOWN },
+	{ STR("gpt-5.1"), 3, 0, 0, 0 },
+	{ STR("free"), 0, 0, 0, 0 },
+	{ STR("dear"), (int64_t)1000000 * 1000000, 0, 0, 0 },
 };
 static const struct prices prices = { table, ARRAY_LEN(table) };
 
@@ -38,8 +38,8 @@ TEST(the_longest_name_decides)
 
 TEST(a_star_alone_is_for_all)
 {
-	static const struct price all[] = { { STR_INIT("*"), 1000000, 0, 0, 0 },
-		{ STR_INIT("a*"), 2000000, 0, 0, 0 } };
+	static const struct price all[] = { { STR("*"), 1000000, 0, 0, 0 },
+		{ STR("a*"), 2000000, 0, 0, 0 } };
 	const struct prices p = { all, 2 };
 	const struct usage u = { .input = 5 };
 

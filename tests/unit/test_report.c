@@ -134,15 +134,15 @@ TEST(nothing_of_a_text_is_markup)
 	static const struct {
 		str in, out;
 	} cases[] = {
-		{ STR_INIT("a<script>&\"'"), STR_INIT("a&#60;script&#62;&#38;&#34;&#39;") },
-		{ STR_INIT("\x1b[31m\x01"), STR_INIT("\xef\xbf\xbd[31m\xef\xbf\xbd") },
-		{ STR_INIT("\xff\xfe"), STR_INIT("\xef\xbf\xbd\xef\xbf\xbd") },
-		{ STR_INIT("\xe2\x80\xae"
-			   "abc"),
-				STR_INIT("\xef\xbf\xbd"
-					 "abc") },
-		{ STR_INIT("\xef\xbf\xbe"), STR_INIT("\xef\xbf\xbd") }, /* not a character */
-		{ STR_INIT("gr\xc3\xbc\xc3\x9f\n\t"), STR_INIT("gr\xc3\xbc\xc3\x9f\n\t") },
+		{ STR("a<script>&\"'"), STR("a&#60;script&#62;&#38;&#34;&#39;") },
+		{ STR("\x1b[31m\x01"), STR("\xef\xbf\xbd[31m\xef\xbf\xbd") },
+		{ STR("\xff\xfe"), STR("\xef\xbf\xbd\xef\xbf\xbd") },
+		{ STR("\xe2\x80\xae"
+		      "abc"),
+				STR("\xef\xbf\xbd"
+				    "abc") },
+		{ STR("\xef\xbf\xbe"), STR("\xef\xbf\xbd") }, /* not a character */
+		{ STR("gr\xc3\xbc\xc3\x9f\n\t"), STR("gr\xc3\xbc\xc3\x9f\n\t") },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

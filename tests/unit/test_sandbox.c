@@ -110,7 +110,7 @@ TEST(network_home_and_further_paths_are_as_asked)
 		{ SANDBOX_EMPTY, "/u/.docker/run", NULL },
 		{ SANDBOX_BLANK, "/u/.gnupg/S.gpg-agent", NULL },
 	};
-	const str writable[] = { STR_INIT("/cache") };
+	const str writable[] = { STR("/cache") };
 	struct arena a = ARENA_INIT;
 	struct sandbox_ask ask = ask_default();
 	const char *const *v = sandbox_build(&a, &ask).argv;
@@ -310,7 +310,7 @@ TEST(other_stores_are_hidden_under_each_name)
 
 TEST(what_is_not_shown_is_not_hidden)
 {
-	const str writable[] = { STR_INIT("/tmp/q") };
+	const str writable[] = { STR("/tmp/q") };
 	struct arena a = ARENA_INIT;
 	struct sandbox_ask ask = ask_default();
 	const char *const *v;

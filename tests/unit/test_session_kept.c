@@ -7,7 +7,7 @@
 
 TEST_MAIN
 
-static const struct policy_agent claude = { .name = STR_INIT("a"), .concurrency = 8 };
+static const struct policy_agent claude = { .name = STR("a"), .concurrency = 8 };
 
 static void ready(struct fixture *f, const struct assignment *as, const char *session)
 {

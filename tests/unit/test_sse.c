@@ -35,30 +35,30 @@ TEST(decoding)
 		str text;
 		const char *events;
 	} cases[] = {
-		{ STR_INIT(""), "" },
-		{ STR_INIT("data: hello\n\n"), "/message/hello|" },
-		{ STR_INIT("data:hello\n\n"), "/message/hello|" },
-		{ STR_INIT("data:  two spaces\n\n"), "/message/ two spaces|" },
-		{ STR_INIT("data: YHOO\ndata: +2\ndata: 10\n\n"), "/message/YHOO\n+2\n10|" },
-		{ STR_INIT(": comment\n\ndata: first\nid: 1\n\ndata:second\nid\n\ndata:  "
-			   "third\n\n"),
+		{ STR(""), "" },
+		{ STR("data: hello\n\n"), "/message/hello|" },
+		{ STR("data:hello\n\n"), "/message/hello|" },
+		{ STR("data:  two spaces\n\n"), "/message/ two spaces|" },
+		{ STR("data: YHOO\ndata: +2\ndata: 10\n\n"), "/message/YHOO\n+2\n10|" },
+		{ STR(": comment\n\ndata: first\nid: 1\n\ndata:second\nid\n\ndata:  "
+		      "third\n\n"),
 				"1/message/first|/message/second|/message/ third|" },
-		{ STR_INIT("data\n\ndata\ndata\n\ndata:"), "/message/|/message/\n|" },
-		{ STR_INIT("event: tick\ndata: 1\n\ndata: 2\n\n"), "/tick/1|/message/2|" },
-		{ STR_INIT("event: lost\n\ndata: 2\n\n"), "/message/2|" },
-		{ STR_INIT("id: 7\n\ndata: x\n\n"), "7/message/x|" },
-		{ STR_INIT("id: 7\ndata: x\n\nid: a\0b\ndata: y\n\n"), "7/message/x|7/message/y|" },
-		{ STR_INIT("data: a\r\n\r\ndata: b\r\rdata: c\n\n"),
+		{ STR("data\n\ndata\ndata\n\ndata:"), "/message/|/message/\n|" },
+		{ STR("event: tick\ndata: 1\n\ndata: 2\n\n"), "/tick/1|/message/2|" },
+		{ STR("event: lost\n\ndata: 2\n\n"), "/message/2|" },
+		{ STR("id: 7\n\ndata: x\n\n"), "7/message/x|" },
+		{ STR("id: 7\ndata: x\n\nid: a\0b\ndata: y\n\n"), "7/message/x|7/message/y|" },
+		{ STR("data: a\r\n\r\ndata: b\r\rdata: c\n\n"),
 				"/message/a|/message/b|/message/c|" },
-		{ STR_INIT("data: a\r\n\ndata: b\r\n\r\n"), "/message/a|/message/b|" },
-		{ STR_INIT("\xef\xbb\xbf"
-			   "data: bom\n\n"),
+		{ STR("data: a\r\n\ndata: b\r\n\r\n"), "/message/a|/message/b|" },
+		{ STR("\xef\xbb\xbf"
+		      "data: bom\n\n"),
 				"/message/bom|" },
-		{ STR_INIT("\xef\xbb\xbf\xef\xbb\xbf"
-			   "data: two\n\n"),
+		{ STR("\xef\xbb\xbf\xef\xbb\xbf"
+		      "data: two\n\n"),
 				"" },
-		{ STR_INIT("Data: x\ndatax: y\n: z\nunknown\n\n"), "" },
-		{ STR_INIT("data: unfinished\n"), "" },
+		{ STR("Data: x\ndatax: y\n: z\nunknown\n\n"), "" },
+		{ STR("data: unfinished\n"), "" },
 	};
 	struct rng r = { 1 };
 

@@ -103,21 +103,21 @@ TEST(columns)
 		str text;
 		size_t width;
 	} cases[] = {
-		{ STR_INIT(""), 0 }, { STR_INIT("hello"), 5 },
-		{ STR_INIT("e\xcc\x81"), 1 },                /* e, combining acute */
-		{ STR_INIT("\xe6\x97\xa5\xe6\x9c\xac"), 4 }, /* CJK */
-		{ STR_INIT("\xf0\x9f\x98\x80"), 2 },         /* emoji */
-		{ STR_INIT("\xea\xb0\x80"), 2 },             /* Hangul syllable */
-		{ STR_INIT("\xe1\x84\x80\xe1\x85\xa1"), 2 }, /* the same as two jamo */
-		{ STR_INIT("\xef\xbc\xa1"), 2 },             /* fullwidth A */
-		{ STR_INIT("\xef\xbd\xb1"), 1 },             /* halfwidth katakana */
-		{ STR_INIT("\xc3\xa9\xc3\xbc"), 2 },         /* Latin */
-		{ STR_INIT("\xe2\x94\x80\xe2\x9c\x93"), 2 }, /* box drawing, check mark */
-		{ STR_INIT("a\xe2\x80\x8b\x62"), 2 },        /* zero width space */
-		{ STR_INIT("\xff\xfe"), 2 },                 /* invalid bytes */
-		{ STR_INIT("\x1b\n\x7f"), 0 },               /* control characters */
-		{ STR_INIT("\xf3\xa0\x84\x80"), 0 },         /* variation selector 17 */
-		{ STR_INIT("\xf0\xa0\x80\x80"), 2 },         /* CJK extension B */
+		{ STR(""), 0 }, { STR("hello"), 5 },
+		{ STR("e\xcc\x81"), 1 },                /* e, combining acute */
+		{ STR("\xe6\x97\xa5\xe6\x9c\xac"), 4 }, /* CJK */
+		{ STR("\xf0\x9f\x98\x80"), 2 },         /* emoji */
+		{ STR("\xea\xb0\x80"), 2 },             /* Hangul syllable */
+		{ STR("\xe1\x84\x80\xe1\x85\xa1"), 2 }, /* the same as two jamo */
+		{ STR("\xef\xbc\xa1"), 2 },             /* fullwidth A */
+		{ STR("\xef\xbd\xb1"), 1 },             /* halfwidth katakana */
+		{ STR("\xc3\xa9\xc3\xbc"), 2 },         /* Latin */
+		{ STR("\xe2\x94\x80\xe2\x9c\x93"), 2 }, /* box drawing, check mark */
+		{ STR("a\xe2\x80\x8b\x62"), 2 },        /* zero width space */
+		{ STR("\xff\xfe"), 2 },                 /* invalid bytes */
+		{ STR("\x1b\n\x7f"), 0 },               /* control characters */
+		{ STR("\xf3\xa0\x84\x80"), 0 },         /* variation selector 17 */
+		{ STR("\xf0\xa0\x80\x80"), 2 },         /* CJK extension B */
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)

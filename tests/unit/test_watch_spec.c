@@ -55,19 +55,19 @@ TEST(what_is_wrong_is_refused_by_name)
 		str text;
 		const char *says;
 	} cases[] = {
-		{ STR_INIT("[]"), "not an object" },
-		{ STR_INIT("{"), "what the watchdog is to do" },
-		{ STR_INIT("{\"dir\":\"d\"}"), "absolute" },
-		{ STR_INIT("{\"dri\":\"/d\"}"), "dri" },
-		{ STR_INIT(HEAD "\"watch\":{},\"remedy\":null}"), "registration_timeout_ms" },
-		{ STR_INIT(HEAD WATCH "}"), "remedy" },
-		{ STR_INIT(HEAD WATCH ",\"remedy\":{}}"), "name" },
-		{ STR_INIT(HEAD WATCH ",\"remedy\":{\"name\":\"n\",\"argv\":[],\"env\":[],"
-				      "\"cwd\":\"/\",\"prompt_on_stdin\":true,"
-				      "\"prompt_file\":null}}"),
+		{ STR("[]"), "not an object" },
+		{ STR("{"), "what the watchdog is to do" },
+		{ STR("{\"dir\":\"d\"}"), "absolute" },
+		{ STR("{\"dri\":\"/d\"}"), "dri" },
+		{ STR(HEAD "\"watch\":{},\"remedy\":null}"), "registration_timeout_ms" },
+		{ STR(HEAD WATCH "}"), "remedy" },
+		{ STR(HEAD WATCH ",\"remedy\":{}}"), "name" },
+		{ STR(HEAD WATCH ",\"remedy\":{\"name\":\"n\",\"argv\":[],\"env\":[],"
+				 "\"cwd\":\"/\",\"prompt_on_stdin\":true,"
+				 "\"prompt_file\":null}}"),
 				"argv" },
-		{ STR_INIT(HEAD "\"watch\":{" TIMES ",\"max_restarts\":0,"
-				"\"remediation_prompt\":\"\"},\"remedy\":null}"),
+		{ STR(HEAD "\"watch\":{" TIMES ",\"max_restarts\":0,"
+			   "\"remediation_prompt\":\"\"},\"remedy\":null}"),
 				"max_restarts" },
 	};
 

@@ -7,8 +7,8 @@
 #include "tests/unit/core_fixture.h"
 
 static const struct policy_agent listening[] = {
-	{ .name = STR_INIT("a"), .concurrency = 256, .input = true },
-	{ .name = STR_INIT("b"), .concurrency = 1 },
+	{ .name = STR("a"), .concurrency = 256, .input = true },
+	{ .name = STR("b"), .concurrency = 1 },
 };
 
 /* A goal with one node T1 in each status, at rest. */
@@ -305,7 +305,7 @@ TEST(reassign_forgives_the_failures_of_the_one_before)
 
 TEST(reassign_to_nobody_is_refused)
 {
-	static const str only_a[] = { STR_INIT("a") };
+	static const str only_a[] = { STR("a") };
 	struct fixture f;
 
 	fixture_init(&f);
@@ -438,7 +438,7 @@ TEST(nudge_is_sent_once_at_a_time)
 	fixture_done(&f);
 }
 
-static const struct policy_agent deaf[] = { { .name = STR_INIT("a"), .concurrency = 256 } };
+static const struct policy_agent deaf[] = { { .name = STR("a"), .concurrency = 256 } };
 
 TEST(nudge_of_one_who_cannot_hear)
 {

@@ -215,7 +215,7 @@ static int second(struct agent_test *t, struct ov_err *err)
 
 static int third(struct agent_test *t, struct ov_err *err)
 {
-	static const str deny[] = { STR_INIT("shell"), STR_INIT("edit"), STR_INIT("agents") };
+	static const str deny[] = { STR("shell"), STR("edit"), STR("agents") };
 	static const struct tool_scope scope = { .deny = deny, .deny_n = ARRAY_LEN(deny) };
 	bool made;
 	int r;

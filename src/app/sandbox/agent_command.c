@@ -11,10 +11,9 @@
 #include "core/config/command_env.h"
 #include "drive/run/run.h"
 
-static const str default_pass[] = { STR_INIT("HOME"), STR_INIT("PATH"), STR_INIT("USER"),
-	STR_INIT("LANG"), STR_INIT("LC_ALL"), STR_INIT("TZ"), STR_INIT("TMPDIR"), STR_INIT("TERM"),
-	STR_INIT("GIT_AUTHOR_NAME"), STR_INIT("GIT_AUTHOR_EMAIL"), STR_INIT("GIT_COMMITTER_NAME"),
-	STR_INIT("GIT_COMMITTER_EMAIL") };
+static const str default_pass[] = { STR("HOME"), STR("PATH"), STR("USER"), STR("LANG"),
+	STR("LC_ALL"), STR("TZ"), STR("TMPDIR"), STR("TERM"), STR("GIT_AUTHOR_NAME"),
+	STR("GIT_AUTHOR_EMAIL"), STR("GIT_COMMITTER_NAME"), STR("GIT_COMMITTER_EMAIL") };
 
 /* Both streams into one, so that the end of the output is the end of what happened. */
 static const char *const *shell(struct arena *a, const char *text)

@@ -102,7 +102,7 @@ str lane_how(struct arena *a, const struct lane *l)
 
 bool lane_is_named(const struct escalation *x, str agent)
 {
-	static const str by = STR_INIT("agent ");
+	static const str by = STR("agent ");
 	str rest = str_sub(x->question, by.n, x->question.n);
 
 	return str_starts(x->question, by) && str_starts(rest, agent) && rest.n > agent.n &&
@@ -168,7 +168,7 @@ bool failing_absorbs(const struct state *s, str agent, const struct escalation *
 
 const struct lane *lane_blocking(const struct state *s, const struct node *n)
 {
-	static const str by = STR_INIT("agent ");
+	static const str by = STR("agent ");
 
 	if (n->status != NODE_BLOCKED || !block_is_lane(n->block.kind) ||
 			!str_starts(n->block.by, by))

@@ -101,8 +101,8 @@ static str bounded(struct arena *a, str s, size_t max)
 int planner_init(struct planner *p, struct arena *a, const struct planner_task *t,
 		struct ov_err *err)
 {
-	static const struct template_var repair_vars[] = { { "validationErrors", STR_INIT("") },
-		{ "previousOutput", STR_INIT("") } };
+	static const struct template_var repair_vars[] = { { "validationErrors", STR("") },
+		{ "previousOutput", STR("") } };
 	struct vars v = { .n = 0 };
 	str first, ignored;
 	int r;

@@ -168,7 +168,7 @@ void limit_lifted(struct decide_ctx *cx, const struct escalation *x)
 /* The nodes that wait for the agent that an escalation asks to be logged in. */
 static void unblock_waiting(struct decide_ctx *cx, const struct escalation *x, str reason)
 {
-	static const str by = STR_INIT("agent ");
+	static const str by = STR("agent ");
 
 	for (size_t g = 0; g < cx->state->goals.n; g++)
 		for (size_t i = 0; i < cx->state->goals.p[g]->nodes.n; i++) {

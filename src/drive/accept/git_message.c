@@ -25,11 +25,11 @@ static bool line_is_ours(str line)
 static bool line_credits(str line)
 {
 	static const str trailers[] = {
-		STR_INIT("co-authored-by:"),
-		STR_INIT("assisted-by:"),
-		STR_INIT("generated-by:"),
+		STR("co-authored-by:"),
+		STR("assisted-by:"),
+		STR("generated-by:"),
 	};
-	static const str words = STR_INIT("generated with ");
+	static const str words = STR("generated with ");
 	str s = str_trim(line);
 	size_t n = s.n;
 

@@ -114,7 +114,7 @@ static void add_rule(struct buf *b, str dir, str pattern, bool quoted, str token
 	buf_addf(b, "\" " STR_FMT "\n", STR_ARG(token));
 }
 
-static const str macro_mark = STR_INIT("[attr]");
+static const str macro_mark = STR("[attr]");
 
 static void add_macro(struct macros *m, str line)
 {
