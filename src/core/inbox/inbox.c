@@ -22,7 +22,7 @@ static const struct inbox_kind of_node = { ASK_OTHER, ABOUT_NODE, URGENCY_WARNIN
 static const enum say node_says[] = { SAY_RETRY, SAY_DONE, SAY_CANCEL, SAY_TEXT };
 
 /* What follows an answer that is nothing without a reason. */
-static const str needs_why = STR_INIT(" WHY");
+static const str needs_why = STR(" WHY");
 
 static const struct inbox_kind *inbox_find(enum ask ask, enum inbox_about about)
 {

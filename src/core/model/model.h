@@ -1,6 +1,6 @@
 #pragma once
 /*
- * The things that Overseer keeps: goals, their nodes, assignments, and (in core/model/model_run.h) runs,
+ * The things that Overseer keeps: goals, their nodes, assignments and runs, and
  * (in core/model/model_oversight.h) iterations and detections, (in core/model/model_worker.h) workers, (in core/model/model_traffic.h) what passes between Overseer, agents and
  * people. Plain data, owned by struct state and changed only by the fold (core/fold/apply). The
  * first part of each struct is its record, its rows in work.def; the second part,
@@ -11,7 +11,6 @@
 #include "base/ov.h"
 #include "base/vec.h"
 #include "core/model/model_oversight.h"
-#include "core/model/model_run.h"
 #include "core/model/model_traffic.h"
 #include "core/model/model_worker.h"
 #include "core/model/record.h"
@@ -71,4 +70,14 @@ struct assignment {
 	VEC(struct dispatch *) dispatches; /* newest last, owned */
 };
 
-extern const struct record_type goal_record, node_record, assignment_record;
+/* One bounded execution of an agent, from its start to its judged end. */
+struct run {
+	RUN_ROWS(MEMBER, NO_MEMBER);
+	RUN_ROWS(NO_MEMBER, MEMBER);
+
+	/* derived */
+	struct list link;   /* in state->runs or state->retired_runs */
+	struct list judged; /* in state->judged, until an iteration is made of it */
+};
+
+extern const struct record_type goal_record, node_record, assignment_record, run_record;

@@ -7,9 +7,9 @@
  * centi is hundredths (of a percentage point), milli thousandths.
  */
 #include "base/ov.h"
-#include "core/model/oversight.def"
 #include "core/model/record.h"
 #include "core/model/transition.h"
+#include "core/model/work.def"
 
 /* What detectors look at, prepared from an iteration (core/oversight/detect.h); 0 hashes: not known. */
 struct sample {

@@ -224,9 +224,9 @@ void shape_copy(const struct shape *from, const void *is, const struct shape *to
 static bool to_field(const void *at, const struct field *to, void *ret)
 {
 	switch (to->type) {
-	case F_STR: record_set_str(ret, *(const str *)at); break;
-	case F_INT: *(int64_t *)ret = *(const int64_t *)at; break;
-	case F_STRS:
+	case F_TEXT: record_set_str(ret, *(const str *)at); break;
+	case F_NUM: *(int64_t *)ret = *(const int64_t *)at; break;
+	case F_LIST:
 		record_set_strs(ret, ((const struct texts *)at)->p, ((const struct texts *)at)->n);
 		break;
 	case F_JSON: record_set_json(ret, *(const value *const *)at); break;
