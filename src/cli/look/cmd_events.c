@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "cli/call/command.h"
+#include "core/op/params.h"
 #include "data/value/json.h"
 
 static void event_row(struct cli *c, const value *e, const struct ids *goals)
@@ -23,24 +24,27 @@ struct filter {
 
 static int resolve_filter(struct cli *c, struct filter *ret, struct ov_err *err)
 {
-	value *params = value_object(c->arena);
+	bool of_goal = cli_has(c, "goal");
+	str goal = of_goal ? cli_flag(c, "goal") : STR("");
 	const value *res;
 	int r;
 
 	*ret = (struct filter){ .type = cli_flag(c, "type") };
-	if (cli_has(c, "goal"))
-		value_put(c->arena, params, "goal", value_str(c->arena, cli_flag(c, "goal")));
 	if (cli_has(c, "node")) {
-		value_put(c->arena, params, "node", value_str(c->arena, cli_flag(c, "node")));
-		r = client_ask(&c->client, OP_work_show, params, c->timeout_ms, &res, err);
+		r = client_ask(&c->client, OP_work_show,
+				OP_ASK(c->arena, work_show, .has_goal = of_goal, .goal = goal,
+						.has_node = true, .node = cli_flag(c, "node")),
+				c->timeout_ms, &res, err);
 		if (r == 0)
 			*ret = (struct filter){ value_str_at(res, "goal"), value_str_at(res, "id"),
 				ret->type };
 		return r;
 	}
-	if (!cli_has(c, "goal"))
+	if (!of_goal)
 		return 0;
-	r = client_ask(&c->client, OP_goal_show, params, c->timeout_ms, &res, err);
+	r = client_ask(&c->client, OP_goal_show,
+			OP_ASK(c->arena, goal_show, .has_goal = true, .goal = goal), c->timeout_ms,
+			&res, err);
 	if (r == 0)
 		ret->goal = value_str_at(res, "id");
 	return r;
@@ -132,7 +136,6 @@ static int print_stored(struct cli *c, int64_t *ret_after, struct ov_err *err)
 /* The newest events, then what comes, without a gap between the two. */
 static int follow(struct cli *c, struct ov_err *err)
 {
-	value *from = value_object(c->arena);
 	struct filter f = { 0 };
 	const value *res;
 	int64_t after = 0;
@@ -146,10 +149,10 @@ static int follow(struct cli *c, struct ov_err *err)
 		r = resolve_filter(c, &f, err);
 	if (r == 0)
 		r = print_stored(c, &after, err);
-	if (r == 0) {
-		value_put(c->arena, from, "after", value_int(c->arena, after));
-		r = client_ask(&c->client, OP_events_follow, from, c->timeout_ms, &res, err);
-	}
+	if (r == 0)
+		r = client_ask(&c->client, OP_events_follow,
+				OP_ASK(c->arena, events_follow, .has_after = true, .after = after),
+				c->timeout_ms, &res, err);
 	if (r != 0)
 		return r == CLIENT_SIGNAL ? client_signal_status(&c->client) : r;
 	return follow_loop(c, &f, after, err);

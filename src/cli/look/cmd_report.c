@@ -7,6 +7,7 @@
 #include "cli/out/cost.h"
 #include "cli/report/report_page.h"
 #include "core/capacity/auto_mode.h"
+#include "core/op/params.h"
 #include "sys/file/file.h"
 #include "sys/host/clock.h"
 
@@ -37,7 +38,6 @@ static int write_html(struct cli *c, str path, const value *doc, const struct re
 
 static int show_goal(struct cli *c, struct ov_err *err)
 {
-	value *params = value_object(c->arena);
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct report_style style = { clock_utc_offset(c->out.now) };
 	const value *doc;
@@ -48,8 +48,9 @@ static int show_goal(struct cli *c, struct ov_err *err)
 		ov_fail(err, OV_EINVALID, "--html and --json are two forms of the same");
 		return usage_next(c, c->command, err);
 	}
-	value_put(c->arena, params, "goal", value_str(c->arena, c->args[0]));
-	r = cli_call(c, OP_report_goal, params, &doc, &done, err);
+	r = cli_call(c, OP_report_goal,
+			OP_ASK(c->arena, report_goal, .has_goal = true, .goal = c->args[0]), &doc,
+			&done, err);
 	if (r != 0 || done)
 		return r;
 	if (cli_has(c, "html"))
@@ -121,15 +122,15 @@ static int show_detectors(struct cli *c, struct ov_err *err)
 {
 	static const char *const head[] = { "FOUND", "HELPFUL", "UNHELPFUL", "UNKNOWN", "OPEN",
 		"FALSE", "PRECISION" };
-	value *params = value_object(c->arena);
+	struct pr_report_detectors asked = { 0 };
 	const value *doc, *rows;
 	bool done;
 	int r;
 
 	if (c->args_n || cli_has(c, "goal"))
-		value_put(c->arena, params, "goal",
-				value_str(c->arena, c->args_n ? c->args[0] : cli_flag(c, "goal")));
-	r = cli_call(c, OP_report_detectors, params, &doc, &done, err);
+		asked.goal = c->args_n ? c->args[0] : cli_flag(c, "goal");
+	r = cli_call(c, OP_report_detectors, op_value(c->arena, OP_report_detectors, &asked), &doc,
+			&done, err);
 	if (r != 0 || done)
 		return r;
 	rows = value_at(doc, "detectors");
@@ -274,16 +275,16 @@ static void say_waiting(struct cli *c, const value *doc)
 
 static int show_period(struct cli *c, struct ov_err *err)
 {
-	value *params = value_object(c->arena);
 	str unattended;
 	const value *doc;
 	bool done;
 	int r;
 
-	value_put(c->arena, params, "since",
-			cli_has(c, "since") ? value_str(c->arena, cli_flag(c, "since"))
-					    : value_cstr(c->arena, "1d"));
-	r = cli_call(c, OP_report_period, params, &doc, &done, err);
+	r = cli_call(c, OP_report_period,
+			OP_ASK(c->arena, report_period, .has_since = true,
+					.since = cli_has(c, "since") ? cli_flag(c, "since")
+								     : STR("1d")),
+			&doc, &done, err);
 	if (r != 0 || done)
 		return r;
 	unattended = duration_format_short(c->arena, value_int_at(doc, "unattended_ms"));

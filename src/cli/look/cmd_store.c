@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "cli/call/command.h"
 #include "cli/out/say.h"
+#include "core/op/params.h"
 #include "sys/file/file.h"
 
 static enum style level_style(str level)
@@ -91,7 +92,6 @@ static int print_file(struct cli *c, FILE *f, struct ov_err *err)
 /* Through a file in the store's folder, since it may be larger than any answer. */
 static int export_to_stdout(struct cli *c, struct ov_err *err)
 {
-	value *params = value_object(c->arena);
 	const char *tmp;
 	const value *res;
 	FILE *f;
@@ -102,8 +102,8 @@ static int export_to_stdout(struct cli *c, struct ov_err *err)
 		return r;
 	tmp = path_join(c->arena, c->client.dir,
 			arena_cstr(c->arena, arena_printf(c->arena, ".tmp-export-%d", getpid())));
-	value_put(c->arena, params, "file", value_cstr(c->arena, tmp));
-	r = client_call(&c->client, OP_store_export, params, &res, err);
+	r = client_call(&c->client, OP_store_export,
+			OP_ASK(c->arena, store_export, .file = str_from(tmp)), &res, err);
 	if (r < 0)
 		return r;
 	fd = file_open(tmp, O_RDONLY, 0);

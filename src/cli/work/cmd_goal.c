@@ -7,6 +7,7 @@
 #include "cli/work/plan_file.h"
 #include "cli/work/work.h"
 #include "core/capacity/budget.h"
+#include "core/op/params.h"
 #include "data/value/json.h"
 
 struct census {
@@ -39,13 +40,12 @@ static str plural(struct cli *c, size_t n, const char *noun)
 
 static void tell_plan(struct cli *c, str goal)
 {
-	value *params = value_object(c->arena);
 	struct census t = { .ready = BUF_INIT };
 	struct ov_err err = { 0 };
 	const value *plan;
 
-	value_put(c->arena, params, "goal", value_str(c->arena, goal));
-	if (client_call(&c->client, OP_plan_show, params, &plan, &err) != 0)
+	if (client_call(&c->client, OP_plan_show, OP_ASK(c->arena, plan_show, .goal = goal), &plan,
+			    &err) != 0)
 		return;
 	count_nodes(value_at(plan, "phases"), 0, &t);
 	out_f(&c->out, STR_FMT ", " STR_FMT ", " STR_FMT ". Ready now: " STR_FMT "\n",

@@ -2,6 +2,7 @@
 #include "base/str.h"
 #include "cli/out/say.h"
 #include "cli/work/plan_file.h"
+#include "core/op/params.h"
 #include "data/value/json.h"
 
 /* Only as much of it as can be shown: a plan may have 10,000 nodes. */
@@ -89,14 +90,13 @@ static void print_diff(struct cli *c, const value *d)
 /* The plan as the goal's next one, judged by whoever knows the goal. Prints what is wrong or would change. */
 static int check_for_goal(struct cli *c, const value *plan, struct ov_err *err)
 {
-	value *params = value_object(c->arena);
 	const value *res;
 	bool done;
-	int r;
+	int r = cli_call(c, OP_plan_check,
+			OP_ASK(c->arena, plan_check, .has_goal = true, .goal = cli_flag(c, "goal"),
+					.plan = plan),
+			&res, &done, err);
 
-	value_put(c->arena, params, "goal", value_str(c->arena, cli_flag(c, "goal")));
-	value_put(c->arena, params, "plan", value_share(plan));
-	r = cli_call(c, OP_plan_check, params, &res, &done, err);
 	if (r != 0)
 		return r;
 	if (!done && value_count(value_at(res, "problems")))

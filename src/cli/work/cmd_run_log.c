@@ -14,6 +14,7 @@
 #include "cli/call/command.h"
 #include "cli/out/out.h"
 #include "cli/work/work.h"
+#include "core/op/params.h"
 #include "data/value/json.h"
 
 enum {
@@ -111,17 +112,12 @@ static int read_page(struct log *g, bool errors, int64_t wait_ms, const value **
 		struct ov_err *err)
 {
 	struct cli *c = g->c;
-	value *params = value_object(g->arena);
+	value *params = OP_ASK(g->arena, run_log, .run = g->run, .has_offset = true,
+			.offset = errors ? g->errors_offset : g->offset, .max_bytes = LOG_PAGE,
+			.errors = errors, .has_wait_ms = g->follow, .wait_ms = wait_ms);
 
-	value_put(g->arena, params, "run", value_str(g->arena, g->run));
-	value_put(g->arena, params, "offset",
-			value_int(g->arena, errors ? g->errors_offset : g->offset));
-	value_put(g->arena, params, "max_bytes", value_int(g->arena, LOG_PAGE));
-	if (errors)
-		value_put(g->arena, params, "errors", value_bool(g->arena, true));
 	if (!g->follow)
 		return client_call(&c->client, OP_run_log, params, ret, err);
-	value_put(g->arena, params, "wait_ms", value_int(g->arena, wait_ms));
 	return client_ask(&c->client, OP_run_log, params, wait_ms + c->timeout_ms, ret, err);
 }
 

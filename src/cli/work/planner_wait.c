@@ -5,16 +5,15 @@
 #include "cli/call/command.h"
 #include "cli/out/say.h"
 #include "cli/work/work.h"
+#include "core/op/params.h"
 #include "sys/host/clock.h"
 
 #include <unistd.h>
 
 static int ask_goal(struct cli *c, str goal, const value **ret, struct ov_err *err)
 {
-	value *params = value_object(c->arena);
-
-	value_put(c->arena, params, "goal", value_str(c->arena, goal));
-	return client_ask(&c->client, OP_goal_show, params, c->timeout_ms, ret, err);
+	return client_ask(&c->client, OP_goal_show, OP_ASK(c->arena, goal_show, .goal = goal),
+			c->timeout_ms, ret, err);
 }
 
 /* True when this event says that the planner is through with the goal. */

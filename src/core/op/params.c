@@ -37,3 +37,8 @@ const void *op_fill(struct arena *a, enum op_id id, const value *params)
 {
 	return shape_fill(a, op_shape(id), params);
 }
+
+value *op_value(struct arena *a, enum op_id id, const void *params)
+{
+	return shape_data(a, op_shape(id), params);
+}

@@ -29,5 +29,8 @@
 
 /* The struct, in the arena, of parameters that were checked; texts are borrowed from them. */
 const void *op_fill(struct arena *a, enum op_id id, const value *params);
+/* The other way: as they are sent. OP_ASK(a, goal_show, .goal = id). */
+value *op_value(struct arena *a, enum op_id id, const void *params);
+#define OP_ASK(a, sym, ...) op_value(a, OP_##sym, &(const struct pr_##sym){ __VA_ARGS__ })
 /* Its shape. */
 const struct shape *op_shape(enum op_id id);
