@@ -21,23 +21,23 @@ static void check(bool ok)
 /* What a handler relies on without asking again. */
 static void check_param(const struct op_param *p, const value *v)
 {
-	static const enum value_kind kinds[] = { [PARAM_TEXT] = V_STR,
-		[PARAM_INT] = V_INT,
-		[PARAM_BOOL] = V_BOOL,
-		[PARAM_TEXTS] = V_ARRAY,
-		[PARAM_OBJECT] = V_OBJECT,
-		[PARAM_OBJECTS] = V_ARRAY };
+	static const enum value_kind kinds[] = { [SHAPE_TEXT] = V_STR,
+		[SHAPE_NUM] = V_INT,
+		[SHAPE_FLAG] = V_BOOL,
+		[SHAPE_LIST] = V_ARRAY,
+		[SHAPE_OBJECT] = V_OBJECT,
+		[SHAPE_OBJECTS] = V_ARRAY };
 
 	check(v || !p->required);
 	if (!v)
 		return;
 	check(v->kind == kinds[p->type]);
-	if (p->type == PARAM_INT)
+	if (p->type == SHAPE_NUM)
 		check(v->i >= 0 && (!p->max || (uint64_t)v->i <= p->max));
-	if (p->type == PARAM_TEXT && p->max)
+	if (p->type == SHAPE_TEXT && p->max)
 		check(v->s.n <= p->max);
 	for (size_t i = 0; v->kind == V_ARRAY && i < value_count(v); i++)
-		check(value_item(v, i)->kind == (p->type == PARAM_TEXTS ? V_STR : V_OBJECT));
+		check(value_item(v, i)->kind == (p->type == SHAPE_LIST ? V_STR : V_OBJECT));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

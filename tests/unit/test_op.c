@@ -62,7 +62,7 @@ TEST(each_parameter_is_whole)
 			if (!p->help || !*p->help || (!p->name && !p->flag && !p->place))
 				fail_msg("%s: parameter %zu has no name or no help",
 						row_name(&op_rows[i]), k);
-			if (p->flag && (p->type == PARAM_BOOL) != !p->word)
+			if (p->flag && (p->type == SHAPE_FLAG) != !p->word)
 				fail_msg("%s: --%s", row_name(&op_rows[i]), p->flag);
 			for (size_t j = k + 1; p->name && j < op_rows[i].params_n; j++)
 				if (op_rows[i].params[j].name &&
@@ -134,9 +134,9 @@ TEST(each_example_fits_its_row)
 			const struct op_param *p = &called->params[k];
 			bool own = p->form == FORM_OWN || (op->noun && !p->flag && !p->place);
 
-			if (own && p->name && p->type == PARAM_OBJECT)
+			if (own && p->name && p->type == SHAPE_OBJECT)
 				value_put(&a, params, p->name, value_object(&a));
-			else if (own && p->name && p->type == PARAM_INT)
+			else if (own && p->name && p->type == SHAPE_NUM)
 				value_put(&a, params, p->name, value_int(&a, 1));
 			else if (own && p->required && !value_at(params, p->name))
 				value_put(&a, params, p->name, value_cstr(&a, "x"));

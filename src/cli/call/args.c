@@ -9,12 +9,12 @@ const struct op_param global_flags[] = {
 			.help = "the store: a .overseer folder, or the folder that has it "
 				"($OVERSEER_DIR)" },
 	{ .flag = "json",
-			.type = PARAM_BOOL,
+			.type = SHAPE_FLAG,
 			.help = "print the answer as JSON; errors too, on standard error" },
 	{ .flag = "timeout",
 			.word = "DURATION",
 			.help = "how long to wait for the daemon's answer (30s)" },
-	{ .flag = "help", .type = PARAM_BOOL, .help = "show the command's help" },
+	{ .flag = "help", .type = SHAPE_FLAG, .help = "show the command's help" },
 };
 const size_t global_flags_n = ARRAY_LEN(global_flags);
 
@@ -87,11 +87,11 @@ static int take_flag(struct cli *c, const struct op *cmd, str word, char **argv,
 	f = find_flag(cmd, name);
 	if (!f)
 		return unknown_flag(c, cmd, name, err);
-	if (f->type == PARAM_BOOL && has) {
+	if (f->type == SHAPE_FLAG && has) {
 		ov_fail(err, OV_EINVALID, "--%s takes no value", f->flag);
 		return usage_next(c, cmd, err);
 	}
-	if (f->type != PARAM_BOOL && !has) {
+	if (f->type != SHAPE_FLAG && !has) {
 		if (!argv[*at + 1]) {
 			ov_fail(err, OV_EINVALID, "--%s needs a value: --%s %s", f->flag, f->flag,
 					f->word);
@@ -99,7 +99,7 @@ static int take_flag(struct cli *c, const struct op *cmd, str word, char **argv,
 		}
 		text = str_from(argv[++*at]);
 	}
-	if (f->type == PARAM_INT && (!str_to_i64(text, &number) || number < 0)) {
+	if (f->type == SHAPE_NUM && (!str_to_i64(text, &number) || number < 0)) {
 		ov_fail(err, OV_EINVALID, "--%s needs a number, not \"" STR_FMT "\"", f->flag,
 				STR_ARG(text));
 		return usage_next(c, cmd, err);

@@ -27,15 +27,13 @@ static int form_word(struct cli *c, const struct op_param *p, value **ret,
 	int64_t n = 0;
 
 	switch (p->type) {
-	case PARAM_BOOL: *ret = value_bool(c->arena, true); break;
-	case PARAM_TEXTS: *ret = cli_list(c, p->flag); break;
-	case PARAM_INT:
+	case SHAPE_FLAG: *ret = value_bool(c->arena, true); break;
+	case SHAPE_LIST: *ret = cli_list(c, p->flag); break;
+	case SHAPE_NUM:
 		(void)str_to_i64(text_of(c, p), &n); /* checked as it was parsed */
 		*ret = value_int(c->arena, n);
 		break;
-	case PARAM_TEXT:
-	case PARAM_OBJECT:
-	case PARAM_OBJECTS: *ret = value_str(c->arena, text_of(c, p)); break;
+	default: *ret = value_str(c->arena, text_of(c, p)); break;
 	}
 	return 0;
 }

@@ -6,7 +6,7 @@
 /* May it be made empty? What is a list, or a text that is long enough for a file. */
 static value *empty_of(struct cli *c, const struct op_param *p)
 {
-	if (p->type == PARAM_TEXTS || p->type == PARAM_OBJECTS)
+	if (p->type == SHAPE_LIST || p->type == SHAPE_OBJECTS)
 		return value_array(c->arena);
 	return p->form == FORM_FILE ? value_cstr(c->arena, "") : NULL;
 }

@@ -38,10 +38,10 @@ int params_check(enum op_id op, const void *params, struct ov_err *err)
 						      : NULL;
 		const void *at = f ? (const char *)params + f->offset : NULL;
 
-		if (at && x->type == PARAM_TEXT)
+		if (at && x->type == SHAPE_TEXT)
 			r = text_check(str_from(x->name), *(const str *)at,
 					x->max ? x->max : LIMIT_NOTE, err);
-		else if (at && x->type == PARAM_TEXTS)
+		else if (at && x->type == SHAPE_LIST)
 			r = list_check(x, at, err);
 	}
 	return r;

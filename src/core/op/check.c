@@ -16,17 +16,10 @@ static const struct {
 	{ "overseer.wake", "tick.now" },
 };
 
-static const struct {
-	enum value_kind kind, items;
-	bool list;
-} kinds[] = {
-	[PARAM_TEXT] = { .kind = V_STR },
-	[PARAM_INT] = { .kind = V_INT },
-	[PARAM_BOOL] = { .kind = V_BOOL },
-	[PARAM_TEXTS] = { .kind = V_ARRAY, .items = V_STR, .list = true },
-	[PARAM_OBJECT] = { .kind = V_OBJECT },
-	[PARAM_OBJECTS] = { .kind = V_ARRAY, .items = V_OBJECT, .list = true },
-};
+static bool is_list(enum shape_type type)
+{
+	return shape_value_kind(type) == V_ARRAY;
+}
 
 static int wrong_kind(const char *what, enum value_kind want, enum value_kind got,
 		struct ov_err *err)
@@ -37,14 +30,15 @@ static int wrong_kind(const char *what, enum value_kind want, enum value_kind go
 
 static int check_list(const struct op_param *p, const value *v, struct ov_err *err)
 {
+	enum value_kind items = p->type == SHAPE_LIST ? V_STR : V_OBJECT;
 	size_t max = p->max ? p->max : LIMIT_LIST, n = value_count(v);
 
 	if (n > max)
 		return ov_fail(err, OV_EINVALID, "%s: %zu items, at most %zu allowed", p->name, n,
 				max);
 	for (size_t i = 0; i < n; i++)
-		if (value_item(v, i)->kind != kinds[p->type].items) {
-			wrong_kind(p->name, kinds[p->type].items, value_item(v, i)->kind, err);
+		if (value_item(v, i)->kind != items) {
+			wrong_kind(p->name, items, value_item(v, i)->kind, err);
 			return ov_wrap(err, OV_EINVALID, "item %zu", i);
 		}
 	return 0;
@@ -54,18 +48,18 @@ static int check_param(const struct op_param *p, const value *v, struct ov_err *
 {
 	size_t max = p->max ? p->max : LIMIT_NOTE;
 
-	if (v->kind != kinds[p->type].kind)
-		return wrong_kind(p->name, kinds[p->type].kind, v->kind, err);
-	if (p->type == PARAM_INT && v->i < 0)
+	if (v->kind != shape_value_kind(p->type))
+		return wrong_kind(p->name, shape_value_kind(p->type), v->kind, err);
+	if (p->type == SHAPE_NUM && v->i < 0)
 		return ov_fail(err, OV_EINVALID, "%s: %lld must be at least 0", p->name,
 				(long long)v->i);
-	if (p->type == PARAM_INT && p->max && (uint64_t)v->i > p->max)
+	if (p->type == SHAPE_NUM && p->max && (uint64_t)v->i > p->max)
 		return ov_fail(err, OV_EINVALID, "%s: %lld must be at most %zu", p->name,
 				(long long)v->i, p->max);
-	if (p->type == PARAM_TEXT && v->s.n > max)
+	if (p->type == SHAPE_TEXT && v->s.n > max)
 		return ov_fail(err, OV_ELIMIT, "%s has %zu bytes, at most %zu are allowed", p->name,
 				v->s.n, max);
-	return kinds[p->type].list ? check_list(p, v, err) : 0;
+	return is_list(p->type) ? check_list(p, v, err) : 0;
 }
 
 static int unknown_param(const struct op *op, str key, struct ov_err *err)
@@ -149,7 +143,7 @@ int op_find(str name, const value *params, const struct op **ret, struct ov_err 
 
 bool op_param_repeats(const struct op_param *p)
 {
-	return kinds[p->type].list || p->form == FORM_AMOUNTS || p->form == FORM_SETTINGS;
+	return is_list(p->type) || p->form == FORM_AMOUNTS || p->form == FORM_SETTINGS;
 }
 
 static const struct op_param *param_at(const struct op *op, int place)

@@ -8,6 +8,7 @@
  */
 #include "base/buf.h"
 #include "base/ov.h"
+#include "core/shape/shape.h"
 #include "data/value/value.h"
 
 #define OP(sym, ...) OP_##sym,
@@ -23,7 +24,6 @@ enum op_id {
  * a daemon or without. OP_NOTHING: it is a command, and no operation.
  */
 enum op_kind { OP_READ, OP_WRITE, OP_DAEMON, OP_CHILD, OP_NOTHING };
-enum param_type { PARAM_TEXT, PARAM_INT, PARAM_BOOL, PARAM_TEXTS, PARAM_OBJECT, PARAM_OBJECTS };
 
 /* How words of the command line become a parameter's value. */
 enum param_form {
@@ -44,7 +44,7 @@ enum param_form {
 
 struct op_param {
 	const char *name; /* NULL: an option of the command alone */
-	enum param_type type;
+	enum shape_type type;
 	const char *help;
 	size_t max; /* bytes of a text, entries of a list, greatest integer; 0: as everywhere */
 	bool required;

@@ -1,5 +1,7 @@
 #include "core/op/params.h"
 
+#include "base/moment.h"
+
 /* Each has has_NAME: what must be there, and what may be in it, is checked by the row. */
 /* clang-format off */
 #define OP(sym, needs, who, shown, n, text, ...)                                                     \
@@ -10,17 +12,12 @@
 		static const struct shape shape = { n, fields, ARRAY_LEN(fields) - 1, sizeof(THIS) }; \
 		return &shape;                                                                       \
 	}
-#define P(member, type, ...) \
-	{ #member, FIELD_##type, MAYBE, NULL, offsetof(THIS, member), offsetof(THIS, has_##member), NULL },
-#define FIELD_TEXT SHAPE_TEXT
-#define FIELD_INT SHAPE_NUM
-#define FIELD_BOOL SHAPE_FLAG
-#define FIELD_TEXTS SHAPE_LIST
-#define FIELD_OBJECT SHAPE_OBJECT
-#define FIELD_OBJECTS SHAPE_OBJECTS
+#define P(name, type, help, ...) type(MAYBE, name, help)
+#include "core/shape/rows.def"
 #include "core/op/fields.def"
 #include "core/op/rows.def"
 #include "core/op/end.def"
+#include "core/shape/end.def"
 /* clang-format on */
 
 const struct shape *op_shape(enum op_id id)

@@ -4,28 +4,17 @@
  * and has_NAME, which tells whether it was given. Filled once, after the check, for whoever carries it out.
  */
 #include "core/op/op.h"
-#include "core/shape/shape.h"
 
 /* The formatter would take the halves of a struct for whole statements. */
 /* clang-format off */
 #define OP(sym, needs, who, shown, n, text, ...) struct pr_##sym { __VA_ARGS__ };
-#define P(name, type, ...) bool has_##name; MEMBER_##type name;
-#define MEMBER_TEXT str
-#define MEMBER_INT int64_t
-#define MEMBER_BOOL bool
-#define MEMBER_TEXTS struct texts
-#define MEMBER_OBJECT const value *
-#define MEMBER_OBJECTS const value *
+#define P(name, type, help, ...) type(MAYBE, name, help)
+#include "core/shape/members.def"
 #include "core/op/fields.def"
 #include "core/op/rows.def"
 #include "core/op/end.def"
+#include "core/shape/end.def"
 /* clang-format on */
-#undef MEMBER_TEXT
-#undef MEMBER_INT
-#undef MEMBER_BOOL
-#undef MEMBER_TEXTS
-#undef MEMBER_OBJECT
-#undef MEMBER_OBJECTS
 
 /* The struct, in the arena, of parameters that were checked; texts are borrowed from them. */
 const void *op_fill(struct arena *a, enum op_id id, const value *params);

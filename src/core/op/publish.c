@@ -8,12 +8,12 @@
 static const struct {
 	const char *schema, *items, *text;
 } types[] = {
-	[PARAM_TEXT] = { "string", NULL, "text" },
-	[PARAM_INT] = { "integer", NULL, "integer" },
-	[PARAM_BOOL] = { "boolean", NULL, "boolean" },
-	[PARAM_TEXTS] = { "array", "string", "list of texts" },
-	[PARAM_OBJECT] = { "object", NULL, "object" },
-	[PARAM_OBJECTS] = { "array", "object", "list of objects" },
+	[SHAPE_TEXT] = { "string", NULL, "text" },
+	[SHAPE_NUM] = { "integer", NULL, "integer" },
+	[SHAPE_FLAG] = { "boolean", NULL, "boolean" },
+	[SHAPE_LIST] = { "array", "string", "list of texts" },
+	[SHAPE_OBJECT] = { "object", NULL, "object" },
+	[SHAPE_OBJECTS] = { "array", "object", "list of objects" },
 };
 static const char *const needs[] = { [OP_READ] = "reads",
 	[OP_WRITE] = "writes",
@@ -27,7 +27,7 @@ static value *param_schema(struct arena *a, const struct op_param *p)
 
 	value_put(a, v, "type", value_cstr(a, types[p->type].schema));
 	value_put(a, v, "description", value_cstr(a, p->help));
-	if (p->type == PARAM_INT) {
+	if (p->type == SHAPE_NUM) {
 		value_put(a, v, "minimum", value_int(a, 0));
 		if (p->max)
 			value_put(a, v, "maximum", value_int(a, (int64_t)p->max));

@@ -17,12 +17,12 @@
 #define ARGS_UP_TO(text, n) .args = text, .args_min = 0, .args_max = n,
 
 /* A parameter of the operation; then what is of the command line alone. */
-#define P(n, t, text, ...) { .name = #n, .type = PARAM_##t, .help = text, ##__VA_ARGS__ },
+#define P(n, t, text, ...) { .name = #n, .type = SHAPE_##t, .help = text, ##__VA_ARGS__ },
 #define NEED .required = true
-#define FLAG(name, arg) .flag = name, .word = arg
-#define OPTION(f, arg, t, text, ...) { .flag = f, .word = arg, .type = PARAM_##t, .help = text, ##__VA_ARGS__ },
-#define SWITCH(f, text) { .flag = f, .type = PARAM_BOOL, .help = text },
-#define ARG(at, arg, t, text, ...) { .place = at, .word = arg, .type = PARAM_##t, .help = text, ##__VA_ARGS__ },
+#define WITH(name, arg) .flag = name, .word = arg
+#define OPTION(f, arg, t, text, ...) { .flag = f, .word = arg, .type = SHAPE_##t, .help = text, ##__VA_ARGS__ },
+#define SWITCH(f, text) { .flag = f, .type = SHAPE_FLAG, .help = text },
+#define ARG(at, arg, t, text, ...) { .place = at, .word = arg, .type = SHAPE_##t, .help = text, ##__VA_ARGS__ },
 #include "core/op/words.def"
 
 #define OP(sym, needs, who, shown, n, text, ...) \
