@@ -370,9 +370,6 @@ TEST(when_it_may_be_tried_again)
 
 TEST(names)
 {
-	for (int i = 0; i < TROUBLE_COUNT; i++)
-		assert_int_equal(trouble_parse(str_from(trouble_name((enum trouble)i))), i);
-	assert_int_equal(trouble_parse(STR("nonsense")), -1);
 	assert_null(format_find(STR("nonsense")));
 }
 

@@ -17,14 +17,6 @@ const char *trouble_name(enum trouble t)
 	return trouble_names[t];
 }
 
-int trouble_parse(str name)
-{
-	for (int i = 0; i < TROUBLE_COUNT; i++)
-		if (str_is(name, trouble_names[i]))
-			return i;
-	return -1;
-}
-
 static int64_t fact_held(int64_t n, bool *untrue)
 {
 	const int64_t most = INT64_C(1000000000000000);

@@ -112,8 +112,6 @@ struct fact {
 typedef void fact_fn(void *user, const struct fact *f);
 
 const char *trouble_name(enum trouble t);
-/* The trouble with this name, or -1. */
-int trouble_parse(str name);
 /* From the status of an answer of the model's server. */
 enum trouble trouble_of_status(int status);
 /*

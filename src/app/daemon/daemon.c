@@ -24,6 +24,7 @@
 #include "sys/host/clock.h"
 #include "sys/host/rand.h"
 #include "sys/loop/bus.h"
+#include "sys/proc/proc.h"
 #include "version.h"
 
 enum {
@@ -159,9 +160,6 @@ static size_t runs_left(const struct daemon *d)
 /* All that was under way is finished and told; what is left can wait for the next daemon. */
 static void finish_if_drained(struct daemon *d, bool time_is_up)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-	value *v;
-
 	if (!daemon_files_hold(d))
 		return;
 	if (!time_is_up &&
@@ -169,11 +167,10 @@ static void finish_if_drained(struct daemon *d, bool time_is_up)
 					rpcd_queued(d->rpcd)))
 		return;
 	engine_stop(d->engine);
-	v = value_object(&a);
-	value_put(&a, v, "instance", value_cstr(&a, d->self.instance));
-	value_put(&a, v, "reason", value_cstr(&a, d->stop_reason));
 	daemon_auto_stop(d, d->stop_reason);
-	engine_report(d->engine, STR("daemon.stop"), v);
+	tell_daemon_stop(d->engine,
+			&(struct msg_daemon_stop){ str_from(d->self.instance),
+					str_from(d->stop_reason) });
 	engine_commit(d->engine);
 	(void)engine_snapshot(d->engine, NULL);
 	loop_quit(d->loop, d->exit_status);
@@ -306,10 +303,9 @@ int daemon_load_config(const struct config_source *from, struct config **ret, st
 static void check_planner(struct daemon *d)
 {
 	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-	value *v = value_object(&a);
 
-	value_put(&a, v, "trouble", value_str(&a, planning_trouble(&a, d->config)));
-	engine_report(d->engine, STR("planner.health"), v);
+	tell_planner_health(d->engine,
+			&(struct msg_planner_health){ planning_trouble(&a, d->config) });
 }
 
 int daemon_reload(struct daemon *d, struct ov_err *err)
@@ -398,14 +394,17 @@ static void open_signals(struct daemon *d)
 
 static void announce_start(struct daemon *d)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-	value *v = value_object(&a);
+	char boot[37];
+	struct msg_daemon_start m = { .instance = str_from(d->self.instance),
+		.version = STR(OV_VERSION),
+		.target = d->config->policy.target_branch,
+		.clock_set_ms = d->clocks.set_ms,
+		.clock_slept_ms = d->clocks.slept_ms };
 
-	value_put(&a, v, "instance", value_cstr(&a, d->self.instance));
-	value_put(&a, v, "version", value_cstr(&a, OV_VERSION));
-	value_put(&a, v, "target", value_str(&a, d->config->policy.target_branch));
-	daemon_clock_put(d, &a, v);
-	engine_report(d->engine, STR("daemon.start"), v);
+	proc_boot_id(boot);
+	m.boot = str_from(boot);
+	daemon_clock_log_boot(d, boot);
+	tell_daemon_start(d->engine, &m);
 }
 
 static int open_all(struct daemon *d, struct ov_err *err)

@@ -4,23 +4,15 @@
 #include "base/str.h"
 #include "core/config/config.h"
 
-static void report(struct daemon *d, const char *command, const char *key, const char *text)
-{
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-	value *v = value_object(&a);
-
-	value_put(&a, v, key, value_cstr(&a, text));
-	engine_report(d->engine, str_from(command), v);
-}
-
 void daemon_auto_start(struct daemon *d)
 {
 	if (d->stop_reason)
 		return;
 	if (d->config->policy.auto_mode)
-		report(d, "auto.start", "instance", d->self.instance);
+		tell_auto_start(d->engine,
+				&(struct msg_auto_start){ .instance = str_from(d->self.instance) });
 	else
-		report(d, "auto.stop", "reason", "the daemon was started without --auto");
+		daemon_auto_stop(d, "the daemon was started without --auto");
 }
 
 static void put_set(struct daemon *d, str set)
@@ -66,5 +58,5 @@ int daemon_auto_allow(struct daemon *d, const struct pr_auto_start *p, struct ov
 
 void daemon_auto_stop(struct daemon *d, const char *reason)
 {
-	report(d, "auto.stop", "reason", reason);
+	tell_auto_stop(d->engine, &(struct msg_auto_stop){ .reason = str_from(reason) });
 }

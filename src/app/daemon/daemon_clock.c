@@ -15,9 +15,7 @@ static bool look_at_clock(void *user)
 {
 	struct daemon *d = user;
 	struct clock_offsets now = loop_clocks(d->loop), again;
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	int64_t by = now.set_ms - d->clocks.set_ms, slept = now.slept_ms - d->clocks.slept_ms;
-	value *v;
 
 	if (!clock_jumped(by) && !clock_jumped(slept))
 		return false;
@@ -37,10 +35,7 @@ static bool look_at_clock(void *user)
 			 "they are silent is counted from now on",
 				(long long)(slept / 1000));
 	executor_clock_moved(d->executor, by);
-	v = value_object(&a);
-	value_put(&a, v, "by_ms", value_int(&a, by));
-	value_put(&a, v, "slept_ms", value_int(&a, slept));
-	engine_report(d->engine, STR("daemon.clock"), v);
+	tell_daemon_clock(d->engine, &(struct msg_daemon_clock){ by, slept });
 	return true;
 }
 
@@ -50,22 +45,11 @@ void daemon_clock_open(struct daemon *d)
 	loop_on_time(d->loop, look_at_clock, d);
 }
 
-static void log_new_boot(const struct daemon *d, const char *boot)
+void daemon_clock_log_boot(const struct daemon *d, const char *boot)
 {
 	const struct clock_known *known = &engine_state(d->engine)->clock;
 
 	if (known->boot.n && !str_is(known->boot, boot))
 		log_info("the machine was restarted since the last daemon: how long that took is "
 			 "not known, and its clock is believed");
-}
-
-void daemon_clock_put(const struct daemon *d, struct arena *a, value *started)
-{
-	char boot[37];
-
-	proc_boot_id(boot);
-	value_put(a, started, "boot", value_str(a, arena_str(a, str_from(boot))));
-	value_put(a, started, "clock_set_ms", value_int(a, d->clocks.set_ms));
-	value_put(a, started, "clock_slept_ms", value_int(a, d->clocks.slept_ms));
-	log_new_boot(d, boot);
 }

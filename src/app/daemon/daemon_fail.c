@@ -12,14 +12,12 @@
 
 void daemon_fail(struct daemon *d, const struct daemon_failure *f)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-	value *v = value_object(&a);
+	struct msg_daemon_fail m = { .cause = str_from(f->cause),
+		.text = str_from(f->text),
+		.instance = str_from(d->self.instance),
+		.exit_status = f->exit_status };
 
-	value_put(&a, v, "cause", value_cstr(&a, f->cause));
-	value_put(&a, v, "text", value_cstr(&a, f->text));
-	value_put(&a, v, "instance", value_cstr(&a, d->self.instance));
-	value_put(&a, v, "exit_status", value_int(&a, f->exit_status));
-	engine_report(d->engine, STR("daemon.fail"), v);
+	tell_daemon_fail(d->engine, &m);
 }
 
 static void log_context(const struct ev_daemon_failed *is)

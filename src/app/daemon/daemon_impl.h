@@ -123,8 +123,8 @@ void daemon_archive(void *user);
 
 /* daemon_clock.c: from now on the machine's clocks are followed. */
 void daemon_clock_open(struct daemon *d);
-/* Adds how they stand to the parameters of daemon.start. */
-void daemon_clock_put(const struct daemon *d, struct arena *a, value *started);
+/* Says so where the machine was restarted since the last daemon. */
+void daemon_clock_log_boot(const struct daemon *d, const char *boot);
 
 /* target.c: sets the target branch, which the configuration leaves open. */
 int daemon_choose_target(struct daemon *d, struct ov_err *err);

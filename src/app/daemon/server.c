@@ -341,39 +341,37 @@ static void auto_switched(void *user, int r, const value *result _unused_, const
 				view_auto_whole(p->call->arena, &w, NULL, loop_now(p->d->loop)));
 }
 
-static void switch_auto(struct daemon *d, struct rpc_call *call, const char *command, value *params)
+static void switch_auto(struct daemon *d, struct rpc_call *call, enum message m, const void *is)
 {
 	struct pending_auto *p = arena_new(call->arena, struct pending_auto);
 
 	*p = (struct pending_auto){ d, call };
-	value_put(call->arena, params, "person", value_bool(call->arena, true));
-	engine_submit(d->engine, str_from(command), params, caller(d, call), auto_switched, p);
+	engine_submit(d->engine, str_from(message_name(m)), message_data(call->arena, m, is),
+			caller(d, call), auto_switched, p);
 }
 
 static void call_auto_start(struct daemon *d, struct rpc_call *call, const struct pr_auto_start *p)
 {
-	value *params = value_object(call->arena);
+	struct msg_auto_start m = { .instance = str_from(d->self.instance), .person = true };
 	struct ov_err err = { 0 };
 
 	if (d->safe.on || daemon_auto_allow(d, p, &err) < 0) {
 		rpc_call_error(call, d->safe.on ? &d->refusal : &err);
 		return;
 	}
-	value_put(call->arena, params, "instance", value_cstr(call->arena, d->self.instance));
-	switch_auto(d, call, "auto.start", params);
+	switch_auto(d, call, MESSAGE_auto_start, &m);
 }
 
 static void call_auto_stop(struct daemon *d, struct rpc_call *call, const struct pr_auto_stop *p)
 {
-	value *params = value_object(call->arena);
+	struct msg_auto_stop m = { .reason = p->reason.n ? p->reason : STR("switched off"),
+		.person = true };
 
 	if (d->safe.on) {
 		rpc_call_error(call, &d->refusal);
 		return;
 	}
-	value_put(call->arena, params, "reason",
-			value_str(call->arena, p->reason.n ? p->reason : STR("switched off")));
-	switch_auto(d, call, "auto.stop", params);
+	switch_auto(d, call, MESSAGE_auto_stop, &m);
 }
 
 #define HANDLER_READ(sym)

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "core/fold/apply.h"
 #include "core/state/snapshot.h"
@@ -281,6 +282,13 @@ void engine_report(struct engine *e, str command, const value *params)
 {
 	if (!e->refusal)
 		report_again(e, command, params, 0);
+}
+
+void engine_message(struct engine *e, enum message m, const void *is)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+
+	engine_report(e, str_from(message_name(m)), message_data(&a, m, is));
 }
 
 void engine_after_commit(struct engine *e, void (*fn)(void *user, int r, const struct ov_err *err),

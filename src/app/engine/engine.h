@@ -94,6 +94,14 @@ void engine_submit(struct engine *e, str command, const value *params, str actor
 		engine_reply_fn *reply, void *user);
 /* As engine_submit for what the daemon itself has seen: kept and submitted again if the commit fails. */
 void engine_report(struct engine *e, str command, const value *params);
+/* tell_run_end(e, m) and so on: the same of a message, which is copied. */
+void engine_message(struct engine *e, enum message m, const void *is);
+#define MESSAGE(sym, name)                                                         \
+	static inline void tell_##sym(struct engine *e, const struct msg_##sym *m) \
+	{                                                                          \
+		engine_message(e, MESSAGE_##sym, m);                               \
+	}
+#include "core/message/names.def"
 /*
  * Runs fn once everything staged so far is durable (at once if nothing is), or was refused: answers
  * that are read from the state are made in it, so that nothing unsaved is ever shown.

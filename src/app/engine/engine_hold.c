@@ -20,13 +20,14 @@ enum {
 void engine_tell(struct engine *e, str what, const struct event *about, const struct ov_err *err)
 {
 	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-	value *v = value_object(&a);
+	struct msg_daemon_contradicted m = { .what = what,
+		.goal = about ? about->goal : STR(""),
+		.node = about ? about->node : STR(""),
+		.detail = str_from(err->msg) };
 
-	value_put(&a, v, "what", value_str(&a, what));
-	value_put(&a, v, "goal", value_str(&a, about ? about->goal : STR("")));
-	value_put(&a, v, "node", value_str(&a, about ? about->node : STR("")));
-	value_put(&a, v, "detail", value_cstr(&a, err->msg));
-	engine_submit(e, STR("daemon.contradicted"), v, STR("overseer"), NULL, NULL);
+	engine_submit(e, STR("daemon.contradicted"),
+			message_data(&a, MESSAGE_daemon_contradicted, &m), STR("overseer"), NULL,
+			NULL);
 }
 
 static int64_t newest_event(const struct engine *e, const struct held *h)

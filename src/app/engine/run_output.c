@@ -87,11 +87,9 @@ str run_output_dispatch_text(struct arena *a, const struct engine *e, int64_t se
 static void report_ack(struct run_output *h, str dispatch_id, const char *how)
 {
 	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-	value *v = value_object(&a);
+	struct msg_dispatch_ack m = { .dispatch = dispatch_id, .how = str_from(how) };
 
-	value_put(&a, v, "dispatch", value_str(&a, dispatch_id));
-	value_put(&a, v, "how", value_cstr(&a, how));
-	h->tell(h, STR("dispatch.ack"), v);
+	h->tell(h, STR("dispatch.ack"), message_data(&a, MESSAGE_dispatch_ack, &m));
 }
 
 void run_output_taken(struct run_output *h, str dispatch_id)
@@ -170,17 +168,14 @@ static void find_sent(struct run_output *h)
 static void report_update(struct run_output *h, const struct update_told *t)
 {
 	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-	value *v = value_object(&a);
+	struct msg_run_report m = { .run = h->run_id,
+		.offset = (int64_t)t->offset,
+		.identity = t->identity,
+		.update = t->doc,
+		.error = t->doc ? STR("") : t->error };
 
-	value_put(&a, v, "run", value_str(&a, h->run_id));
-	value_put(&a, v, "offset", value_int(&a, (int64_t)t->offset));
-	value_put(&a, v, "identity", value_str(&a, t->identity));
-	if (t->doc)
-		value_put(&a, v, "update", value_copy(&a, t->doc));
-	else
-		value_put(&a, v, "error", value_str(&a, t->error));
 	INJECT("before-run-report");
-	h->tell(h, STR("run.report"), v);
+	h->tell(h, STR("run.report"), message_data(&a, MESSAGE_run_report, &m));
 	INJECT("after-run-report");
 }
 

@@ -46,27 +46,25 @@ static const struct state *state_now(void *user)
 	return engine_state(x->engine);
 }
 
-static void sighted(void *user, const value *params)
+static void sighted(void *user, const struct msg_conflict_report *m)
 {
 	struct executor *x = user;
 
-	engine_report(x->engine, STR("radar.report"), params);
+	tell_conflict_report(x->engine, m);
 }
 
 static void checkout_changed(void *user)
 {
 	struct executor *x = user;
-	struct arena a = ARENA_INIT;
 
-	engine_report(x->engine, STR("checkout.report"), value_object(&a));
-	arena_done(&a);
+	tell_checkout_report(x->engine, NULL);
 }
 
-static void found(void *user, const value *params)
+static void found(void *user, const struct msg_upkeep_report *m)
 {
 	struct executor *x = user;
 
-	engine_report(x->engine, STR("patrol.report"), params);
+	tell_upkeep_report(x->engine, m);
 }
 
 /* Where agents are to have no sandbox, git is as free as they are. */

@@ -99,11 +99,9 @@ static int64_t cost_of(const struct live_run *lr, const char **ret_source)
 
 static void tell_session(struct live_run *lr)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct engine *e = lr->x->engine;
 	const struct run *r = state_run(engine_state(e), lr->id);
 	str session = str_from(lr->account->session), model = model_of(lr);
-	value *v;
 
 	if (!r || !session.n ||
 			(r->ready && str_eq(r->session, session) && str_eq(r->model, model)))
@@ -112,12 +110,8 @@ static void tell_session(struct live_run *lr)
 	if (lr->sessions_told == SESSIONS_MAX)
 		return;
 	lr->sessions_told++;
-	v = value_object(&a);
-	value_put(&a, v, "run", value_str(&a, lr->id));
-	value_put(&a, v, "session", value_str(&a, session));
-	value_put(&a, v, "model", value_str(&a, model));
 	INJECT("before-run-session");
-	engine_report(e, STR("run.session"), v);
+	tell_run_session(e, &(struct msg_run_session){ lr->id, session, model });
 	INJECT("after-run-session");
 }
 
@@ -204,29 +198,16 @@ void live_taken(void *user, str dispatch_id)
 
 /* ---- its end ---- */
 
-static void put_usage(struct arena *a, value *v, const char *prefix, const struct usage *u)
-{
-	const struct {
-		const char *name;
-		int64_t n;
-	} rows[] = { { "input", u->input }, { "output", u->output },
-		{ "cache_read", u->cache_read }, { "cache_write", u->cache_write } };
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		value_put(a, v, arena_printf(a, "%s%s", prefix, rows[i].name).p,
-				value_int(a, rows[i].n));
-}
-
 /* Where the next run of the session counts from. */
 static value *session_usage(struct arena *a, const struct account *c)
 {
-	const struct usage whole = { .input = c->baseline.input + c->usage.input,
-		.output = c->baseline.output + c->usage.output,
-		.cache_read = c->baseline.cache_read + c->usage.cache_read,
-		.cache_write = c->baseline.cache_write + c->usage.cache_write };
 	value *v = value_object(a);
 
-	put_usage(a, v, "", &whole);
+	value_put(a, v, "input", value_int(a, c->baseline.input + c->usage.input));
+	value_put(a, v, "output", value_int(a, c->baseline.output + c->usage.output));
+	value_put(a, v, "cache_read", value_int(a, c->baseline.cache_read + c->usage.cache_read));
+	value_put(a, v, "cache_write",
+			value_int(a, c->baseline.cache_write + c->usage.cache_write));
 	value_put(a, v, "cost_microusd",
 			value_int(a, c->cost_baseline + MAX(c->cost_microusd, (int64_t)0)));
 	return v;
@@ -253,58 +234,54 @@ static str fact_joined(struct arena *a, str one, str two)
 }
 
 static void put_verdict(struct arena *a, const struct live_run *lr, const struct run_end *end,
-		value *v)
+		struct msg_run_end *m)
 {
 	const struct account *c = lr->account;
 	struct account_verdict verdict = account_judge(c, end->exit_code, end->signal, end->lost);
 	str message = end->message;
 
-	value_put(a, v, "verdict", value_cstr(a, verdict.ok ? "ok" : "failed"));
+	m->verdict = verdict.ok ? STR("ok") : STR("failed");
 	if (verdict.ok)
 		return;
-	value_put(a, v, "trouble", value_cstr(a, trouble_name(verdict.trouble)));
+	m->trouble = verdict.trouble;
 	if (c->trouble_sign != SIGN_NONE)
-		value_put(a, v, "known_by",
-				value_cstr(a, status_name(&fact_signs, (int)c->trouble_sign)));
-	if (c->session_empty)
-		value_put(a, v, "session_empty", value_bool(a, true));
+		m->known_by = str_from(status_name(&fact_signs, (int)c->trouble_sign));
+	m->session_empty = c->session_empty;
 	if (c->resets_at)
-		value_put(a, v, "resets_at_ms", value_int(a, c->resets_at));
+		MAYBE_SET(m, resets_at_ms, c->resets_at);
 	message = fact_joined(a, message, verdict.text);
 	if (!c->ready)
 		message = fact_joined(a, message, last_errors(a, lr));
-	if (message.n)
-		value_put(a, v, "message", value_str(a, utf8_clean(a, message)));
+	m->message = utf8_clean(a, message);
 }
 
 void live_account_end(struct arena *a, const struct live_run *lr, const struct run_end *end,
-		value *v)
+		struct msg_run_end *m)
 {
 	const struct account *c = lr->account;
 	const char *source;
 	int64_t cost = cost_of(lr, &source);
-	str denied = account_denied(a, c);
 
-	put_verdict(a, lr, end, v);
-	if (denied.n)
-		value_put(a, v, "denied", value_str(a, utf8_clean(a, denied)));
-	value_put(a, v, "turns", value_int(a, c->turns));
-	value_put(a, v, "tool_calls", value_int(a, c->tool_calls));
+	put_verdict(a, lr, end, m);
+	m->denied = utf8_clean(a, account_denied(a, c));
+	MAYBE_SET(m, turns, c->turns);
+	MAYBE_SET(m, tool_calls, c->tool_calls);
 	/* Once is no repetition. */
 	if (c->calls.most > 1) {
-		value_put(a, v, "tool", value_str(a, utf8_clean(a, str_from(c->calls.text))));
-		value_put(a, v, "tool_digest",
-				value_str(a, arena_str(a, str_from(c->calls.digest))));
-		value_put(a, v, "tool_repeats", value_int(a, c->calls.most));
+		m->tool = utf8_clean(a, str_from(c->calls.text));
+		m->tool_digest = str_from(c->calls.digest);
+		MAYBE_SET(m, tool_repeats, c->calls.most);
 	}
-	value_put(a, v, "tokens", value_int(a, tokens_of(&c->usage)));
-	put_usage(a, v, "tokens_", &c->usage);
+	MAYBE_SET(m, tokens, tokens_of(&c->usage));
+	MAYBE_SET(m, tokens_input, c->usage.input);
+	MAYBE_SET(m, tokens_output, c->usage.output);
+	MAYBE_SET(m, tokens_cache_read, c->usage.cache_read);
+	MAYBE_SET(m, tokens_cache_write, c->usage.cache_write);
 	if (source || cost)
-		value_put(a, v, "cost_microusd", value_int(a, cost));
+		MAYBE_SET(m, cost_microusd, cost);
 	if (source)
-		value_put(a, v, "cost_source", value_cstr(a, source));
+		m->cost_source = str_from(source);
 	if (account_usage_untrue(c) || (!source && cost))
-		value_put(a, v, "unknown",
-				value_cstr(a, account_usage_untrue(c) ? "tokens" : "cost"));
-	value_put(a, v, "session_usage", session_usage(a, c));
+		m->unknown = account_usage_untrue(c) ? STR("tokens") : STR("cost");
+	m->session_usage = session_usage(a, c);
 }

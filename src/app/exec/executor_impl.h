@@ -165,9 +165,9 @@ void live_account_done(struct live_run *lr);
 void live_account_told(struct live_run *lr);
 void live_fact(void *user, const struct fact *f, ov_time at);
 void live_taken(void *user, str dispatch_id);
-/* Adds to the parameters of run.end how it ended, by its own account, and what it used. */
+/* Adds how it ended, by its own account, and what it used. */
 void live_account_end(struct arena *a, const struct live_run *lr, const struct run_end *end,
-		value *v);
+		struct msg_run_end *m);
 
 /* executor_scope.c: lets the hooks of live runs know what they may use; node empty: of all */
 void executor_scopes(struct executor *x, str goal, str node);

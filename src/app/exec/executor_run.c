@@ -165,19 +165,9 @@ static void run_output(void *user, str bytes, uint64_t at)
 }
 
 /* By what it said; where it says nothing about it, by how its process ended. */
-static bool has_failed(const value *told, const struct run_end *end)
+static bool has_failed(const struct msg_run_end *m)
 {
-	str verdict = value_str_at(told, "verdict");
-
-	return verdict.n ? !str_is(verdict, "ok") : end->exit_code || end->signal || end->lost;
-}
-
-static void put_silences(struct arena *a, const struct live_run *lr, value *v)
-{
-	value *silences = observe_silences(a, lr->x->observe, lr->id);
-
-	if (silences)
-		value_put(a, v, "silences", silences);
+	return m->verdict.n ? !str_is(m->verdict, "ok") : m->exit_code || m->signal || m->lost;
 }
 
 /* lr: NULL when there is no handle of it. */
@@ -185,32 +175,33 @@ static void report_run_end(struct executor *x, str id, const struct live_run *lr
 		const struct run_end *end)
 {
 	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-	value *v = value_object(&a);
+	struct run_note note = lr ? run_note_read(lr->dir) : (struct run_note){ 0 };
+	struct msg_run_end m = { .run = id,
+		.exit_code = end->exit_code,
+		.signal = end->signal,
+		.lost = end->lost,
+		.has_output_bytes = true,
+		.output_bytes = (int64_t)end->output_bytes,
+		.has_dropped_bytes = true,
+		.dropped_bytes = (int64_t)end->dropped_bytes,
+		.has_swept = true,
+		.swept = (int64_t)end->swept,
+		.containment = end->grouped ? STR("cgroup") : STR("sweep"),
+		.sandbox = str_from(note.sandbox),
+		.has_ended_at_ms = end->ended_at != 0,
+		.ended_at_ms = end->ended_at,
+		.has_ran_ms = end->ran_ms != 0,
+		.ran_ms = end->ran_ms,
+		.message = utf8_clean(&a, end->message) };
 
-	value_put(&a, v, "run", value_str(&a, id));
-	value_put(&a, v, "exit_code", value_int(&a, end->exit_code));
-	value_put(&a, v, "signal", value_int(&a, end->signal));
-	value_put(&a, v, "lost", value_bool(&a, end->lost));
-	value_put(&a, v, "output_bytes", value_int(&a, (int64_t)end->output_bytes));
-	value_put(&a, v, "dropped_bytes", value_int(&a, (int64_t)end->dropped_bytes));
-	value_put(&a, v, "swept", value_int(&a, (int64_t)end->swept));
-	value_put(&a, v, "containment", value_cstr(&a, end->grouped ? "cgroup" : "sweep"));
-	if (lr && *run_note_read(lr->dir).sandbox)
-		value_put(&a, v, "sandbox", value_cstr(&a, run_note_read(lr->dir).sandbox));
-	if (end->ended_at)
-		value_put(&a, v, "ended_at_ms", value_int(&a, end->ended_at));
-	if (end->ran_ms)
-		value_put(&a, v, "ran_ms", value_int(&a, end->ran_ms));
-	if (end->message.n)
-		value_put(&a, v, "message", value_str(&a, utf8_clean(&a, end->message)));
 	if (lr && lr->account)
-		live_account_end(&a, lr, end, v);
+		live_account_end(&a, lr, end, &m);
 	if (lr)
-		put_silences(&a, lr, v);
-	if (lr && has_failed(v, end))
-		value_put(&a, v, "last_lines", value_str(&a, run_words(&a, lr->dir, lr->account)));
+		m.silences = observe_silences(&a, x->observe, id);
+	if (lr && has_failed(&m))
+		m.last_lines = run_words(&a, lr->dir, lr->account);
 	INJECT("before-run-end");
-	engine_report(x->engine, STR("run.end"), v);
+	tell_run_end(x->engine, &m);
 }
 
 static void run_ended(void *user, const struct run_end *end)

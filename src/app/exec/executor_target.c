@@ -25,42 +25,37 @@ static str known_head(const struct task *t)
 									      : STR("");
 }
 
-static void target_put(struct task *t, value *v, const char *key, str s)
-{
-	value_put(&t->arena, v, key, value_str(&t->arena, utf8_clean(&t->arena, s)));
-}
-
 static value *commits_value(struct task *t, const struct git_result *res)
 {
-	value *list = value_array(&t->arena);
+	struct arena *a = &t->arena;
+	value *list = value_array(a);
 
 	for (size_t i = 0; i < res->news_n; i++) {
 		const struct git_new_commit *x = &res->news[i];
-		value *v = value_object(&t->arena);
+		struct pt_commit c = { .commit = utf8_clean(a, x->commit),
+			.accept_key = utf8_clean(a, x->accept_key),
+			.revert_key = utf8_clean(a, x->revert_key),
+			.author = utf8_clean(a, x->author),
+			.subject = utf8_clean(a, x->subject) };
 
-		target_put(t, v, "commit", x->commit);
-		target_put(t, v, "accept_key", x->accept_key);
-		target_put(t, v, "revert_key", x->revert_key);
-		target_put(t, v, "author", x->author);
-		target_put(t, v, "subject", x->subject);
-		value_push(&t->arena, list, v);
+		value_push(a, list, part_data(a, PART_commit, &c));
 	}
 	return list;
 }
 
+/* res: NULL where it was not known before. */
 static void target_report(struct task *t, str from, str to, const struct git_result *res)
 {
-	value *v = value_object(&t->arena);
+	struct msg_target_report m = { .target = t->x->o.config->policy.target_branch,
+		.from = from,
+		.to = to };
 
-	target_put(t, v, "target", t->x->o.config->policy.target_branch);
-	target_put(t, v, "from", from);
-	target_put(t, v, "to", to);
 	if (res) {
-		target_put(t, v, "how", str_from(movers[res->mover]));
-		value_put(&t->arena, v, "commits", commits_value(t, res));
-		value_put(&t->arena, v, "lost", value_int(&t->arena, res->commits));
+		m.how = str_from(movers[res->mover]);
+		m.commits = commits_value(t, res);
+		m.lost = res->commits;
 	}
-	engine_report(t->x->engine, STR("target.report"), v);
+	tell_target_report(t->x->engine, &m);
 }
 
 /* That it could not be found out stops nothing: the next step sees the same. */

@@ -40,24 +40,18 @@ static void look_at(struct executor *x, const struct run *r)
 
 static void freeze_answered(void *user, int code, const struct ov_err *err _unused_)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct request *q = user;
 	struct executor *x = q->x;
 	str id = str_from(q->id);
 	struct live_run *lr = map_get(&x->runs, id);
-	value *v;
 
 	if (lr) {
 		lr->freezing = false;
 		/* It has no group: it is left to finish, and nobody asks again. */
 		lr->unfreezable = q->frozen && code < 0;
 	}
-	if (lr && code == 0 && !x->closing) {
-		v = value_object(&a);
-		value_put(&a, v, "run", value_str(&a, id));
-		value_put(&a, v, "frozen", value_bool(&a, q->frozen));
-		engine_report(x->engine, STR("run.frozen"), v);
-	}
+	if (lr && code == 0 && !x->closing)
+		tell_run_frozen(x->engine, &(struct msg_run_frozen){ id, q->frozen });
 	mem_free(q);
 }
 

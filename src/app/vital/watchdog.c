@@ -33,13 +33,9 @@ struct watchdog {
 
 static void flush(struct watchdog *w)
 {
-	value *params;
-
 	if (!value_count(w->list))
 		return;
-	params = value_object(&w->batch);
-	value_put(&w->batch, params, "acts", w->list);
-	engine_report(w->engine, STR("watch.report"), params);
+	tell_watch_report(w->engine, &(struct msg_watch_report){ w->list });
 	arena_reset(&w->batch);
 	w->list = NULL;
 }
@@ -48,21 +44,19 @@ static void watchdog_take(void *user, const struct act *x)
 {
 	struct watchdog *w = user;
 	struct arena *a = &w->batch;
-	value *v;
+	struct pt_act act = { .n = x->n,
+		.act = str_from(act_kind_name(x->kind)),
+		.failure = str_from(failure_name(x->failure)),
+		.watch = str_from(x->watch),
+		.instance = str_from(x->instance),
+		.text = str_from(x->text),
+		.at_ms = x->at };
 
 	if (!vigil_is_new(engine_state(w->engine), str_from(x->watch), x->n, x->at))
 		return;
 	if (!w->list)
 		w->list = value_array(a);
-	v = value_object(a);
-	value_put(a, v, "n", value_int(a, x->n));
-	value_put(a, v, "act", value_cstr(a, act_kind_name(x->kind)));
-	value_put(a, v, "failure", value_cstr(a, failure_name(x->failure)));
-	value_put(a, v, "watch", value_str(a, arena_str(a, str_from(x->watch))));
-	value_put(a, v, "instance", value_str(a, arena_str(a, str_from(x->instance))));
-	value_put(a, v, "text", value_str(a, arena_str(a, str_from(x->text))));
-	value_put(a, v, "at_ms", value_int(a, x->at));
-	value_push(a, w->list, v);
+	value_push(a, w->list, part_data(a, PART_act, &act));
 	if (value_count(w->list) == LIMIT_ACTS)
 		flush(w);
 }

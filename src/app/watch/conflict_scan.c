@@ -263,20 +263,21 @@ static bool is_foreseen(struct conflict_scan *r, str a, str b)
 static void note(struct conflict_scan *r, str files)
 {
 	struct arena *a = &r->arena;
-	value *v, *list;
+	struct pt_pair pair = { 0 };
+	size_t lines = 1;
 	str name;
 
 	if (!r->a || (!files.n && !is_foreseen(r, r->a->id, r->b->id)))
 		return;
-	v = value_object(a);
-	list = value_array(a);
-	value_put(a, v, "a", value_str(a, arena_str(a, r->a->id)));
-	value_put(a, v, "b", value_str(a, arena_str(a, r->b->id)));
+	for (size_t i = 0; i < files.n; i++)
+		lines += files.p[i] == '\n';
+	pair.a = r->a->id;
+	pair.b = r->b->id;
+	pair.files.p = arena_array(a, str, lines);
 	while (str_split(&files, '\n', &name))
 		if (name.n)
-			value_push(a, list, value_str(a, utf8_clean(a, name)));
-	value_put(a, v, "files", list);
-	value_push(a, r->pairs, v);
+			pair.files.p[pair.files.n++] = utf8_clean(a, name);
+	value_push(a, r->pairs, part_data(a, PART_pair, &pair));
 }
 
 static void watch_conflict_scan_look(struct conflict_scan *r);
@@ -330,11 +331,8 @@ static void begin_round(struct conflict_scan *r)
 
 static void end_round(struct conflict_scan *r, bool more)
 {
-	value *v = value_object(&r->arena);
-
-	value_put(&r->arena, v, "pairs", r->pairs);
 	if (value_count(r->pairs) || has_stale(r->o.state(r->o.user)))
-		r->o.report(r->o.user, v);
+		r->o.report(r->o.user, &(struct msg_conflict_report){ r->pairs });
 	begin_round(r);
 	if (more)
 		look_later(r, PAUSE_MS);

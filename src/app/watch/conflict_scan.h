@@ -8,6 +8,7 @@
  * followers and remembers nothing across restarts: the logs tell it again.
  */
 #include "base/ov.h"
+#include "core/message/message.h"
 #include "core/state/state.h"
 
 struct event;
@@ -23,7 +24,7 @@ struct conflict_scan_options {
 	const char *dir; /* the store's folder */
 	const struct state *(*state)(void *user);
 	/* The parameters of radar.report; valid during the call. */
-	void (*report)(void *user, const value *params);
+	void (*report)(void *user, const struct msg_conflict_report *m);
 	void *user;
 };
 

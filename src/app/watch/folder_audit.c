@@ -65,20 +65,16 @@ static bool is_news(struct folder_audit *p, enum patrol_fact fact, str what)
 
 static void add_fact(struct arena *a, value *facts, enum patrol_fact fact, str worker, str detail)
 {
-	value *v = value_object(a);
+	struct pt_fact x = { .finding = str_from(status_name(&patrol_facts, (int)fact)),
+		.worker = worker,
+		.detail = utf8_clean(a, detail) };
 
-	value_put(a, v, "finding", value_cstr(a, status_name(&patrol_facts, (int)fact)));
-	value_put(a, v, "worker", value_str(a, arena_str(a, worker)));
-	value_put(a, v, "detail", value_str(a, utf8_clean(a, detail)));
-	value_push(a, facts, v);
+	value_push(a, facts, part_data(a, PART_fact, &x));
 }
 
-static void send(struct folder_audit *p, struct arena *a, value *facts)
+static void send(const struct folder_audit *p, const value *facts)
 {
-	value *v = value_object(a);
-
-	value_put(a, v, "facts", facts);
-	p->o.report(p->o.user, v);
+	p->o.report(p->o.user, &(struct msg_upkeep_report){ facts });
 }
 
 /* ---- workers ---- */
@@ -172,7 +168,7 @@ static void kept(void *user, int r, const struct git_result *res, const struct o
 					" belongs to no worker; " STR_FMT
 					", and it is left as it is",
 					k->p->o.dir, STR_ARG(k->name), STR_ARG(what)));
-	send(k->p, a, facts);
+	send(k->p, facts);
 	keeping_free(k);
 }
 
@@ -303,7 +299,7 @@ static void walk(void *user)
 	if (work_is_open(s) && p->every)
 		loop_timer_in(p->timer, p->every);
 	if (value_count(p->facts))
-		send(p, &p->arena, p->facts);
+		send(p, p->facts);
 	arena_done(&p->arena);
 	p->arena = (struct arena)ARENA_INIT;
 }
@@ -353,7 +349,7 @@ void folder_audit_note(struct folder_audit *p, enum patrol_fact fact, const stru
 	if (!r)
 		return;
 	add_fact(&a, facts, fact, r->worker, detail);
-	send(p, &a, facts);
+	send(p, facts);
 }
 
 void folder_audit_published(struct folder_audit *p, const struct event *const *events, size_t n)

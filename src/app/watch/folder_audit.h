@@ -9,6 +9,7 @@
  * stray worktree under a rescue ref. It remembers its last walk only.
  */
 #include "base/ov.h"
+#include "core/message/message.h"
 #include "core/state/state.h"
 
 struct event;
@@ -22,7 +23,7 @@ struct folder_audit_options {
 	const char *dir; /* the store's folder */
 	const struct state *(*state)(void *user);
 	/* The parameters of patrol.report; valid during the call. */
-	void (*report)(void *user, const value *params);
+	void (*report)(void *user, const struct msg_upkeep_report *m);
 	void *user;
 };
 

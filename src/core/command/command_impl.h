@@ -6,4 +6,4 @@
  * Every decision passes here, so nothing ends without one.
  */
 void handoffs_write(struct decide_ctx *cx, size_t from);
-decide_fn decide_effect_end;
+DECIDES_MESSAGE(effect_end);

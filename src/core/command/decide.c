@@ -31,29 +31,22 @@
 #define OP(sym, needs, who, shown, name, ...) COMMAND_##needs(sym, name)
 #include "core/op/rows.def"
 
+/* What the daemon itself says. */
+#define MESSAGE(sym, name)                                                                   \
+	static int run_##sym(struct decide_ctx *cx, const value *params, value **ret_result, \
+			struct ov_err *err)                                                  \
+	{                                                                                    \
+		struct shape s = message_shape(MESSAGE_##sym);                               \
+		return decide_##sym(cx, shape_fill(cx->arena, &s, params), ret_result, err); \
+	}
+#include "core/message/names.def"
+
 static const struct command commands[] = {
 #undef COMMAND_WRITE
 #define COMMAND_WRITE(sym, name) { name, run_##sym },
 #include "core/op/rows.def"
-	{ "planner.health", decide_planner_health },
-	{ "effect.end", decide_effect_end },
-	{ "run.session", decide_run_session },
-	{ "run.frozen", decide_run_frozen },
-	{ "run.end", decide_run_end },
-	{ "run.report", decide_run_report },
-	{ "dispatch.ack", decide_dispatch_ack },
-	{ "radar.report", decide_conflict_report },
-	{ "checkout.report", decide_checkout_report },
-	{ "target.report", decide_target_report },
-	{ "patrol.report", decide_upkeep_report },
-	{ "daemon.start", decide_daemon_start },
-	{ "daemon.stop", decide_daemon_stop },
-	{ "daemon.fail", decide_daemon_fail },
-	{ "daemon.clock", decide_daemon_clock },
-	{ "daemon.contradicted", decide_daemon_contradicted },
-	{ "watch.report", decide_watch_report },
-	{ "auto.start", decide_auto_start },
-	{ "auto.stop", decide_auto_stop },
+#define MESSAGE(sym, name) { name, run_##sym },
+#include "core/message/names.def"
 };
 
 const struct command *command_find(str name)

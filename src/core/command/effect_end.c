@@ -9,18 +9,17 @@
 #include "core/goal/goal.h"
 #include "core/worker/worker.h"
 
-/* From the executor, as outcome_value makes it. */
-int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_effect_end(struct decide_ctx *cx, const struct msg_effect_end *p, value **ret_result,
 		struct ov_err *err)
 {
-	const struct effect *fx = state_effect(cx->state, value_str_at(params, "effect"));
+	const struct effect *fx = state_effect(cx->state, p->effect);
 	struct outcome o;
 
 	(void)ret_result, (void)err;
 	/* An outcome that is known already changes nothing: reporting twice is harmless. */
 	if (!fx)
 		return 0;
-	o = outcome_from(cx->arena, fx->kind, params);
+	o = outcome_from(cx->arena, fx->kind, p);
 	o.as = state_assignment(cx->state, fx->assignment_id);
 	effect_ended(cx, fx, o.is, o.detail);
 	if (outcome_is_git(fx->kind))

@@ -14,12 +14,11 @@ static void tell(struct decide_ctx *cx, int64_t by, int64_t slept)
 		emit_machine_slept(cx, (struct subject){ 0 })->for_ms = slept;
 }
 
-/* {"by_ms", "slept_ms"}: before anything is decided by the new time. */
-int decide_daemon_clock(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_daemon_clock(struct decide_ctx *cx, const struct msg_daemon_clock *p, value **ret_result,
 		struct ov_err *err)
 {
 	(void)ret_result, (void)err;
-	tell(cx, value_int_at(params, "by_ms"), value_int_at(params, "slept_ms"));
+	tell(cx, p->by_ms, p->slept_ms);
 	return 0;
 }
 
@@ -28,16 +27,14 @@ bool clock_jumped(int64_t by_ms)
 	return by_ms >= CLOCK_JUMP_MS || by_ms <= -CLOCK_JUMP_MS;
 }
 
-void clock_found(struct decide_ctx *cx, const value *params)
+void clock_found(struct decide_ctx *cx, const struct msg_daemon_start *p)
 {
 	const struct clock_known *known = &cx->state->clock;
-	str boot = value_str_at(params, "boot");
-	int64_t by = value_int_at(params, "clock_set_ms") - known->set_ms,
-		slept = value_int_at(params, "clock_slept_ms") - known->slept_ms;
+	int64_t by = p->clock_set_ms - known->set_ms, slept = p->clock_slept_ms - known->slept_ms;
 
-	if (!boot.n)
+	if (!p->boot.n)
 		return;
-	if (str_eq(boot, known->boot))
+	if (str_eq(p->boot, known->boot))
 		tell(cx, clock_jumped(by) ? by : 0, clock_jumped(slept) ? slept : 0);
 	/*
 	 * After a reboot nobody knows how long the machine was off, so the clock is believed; but time
@@ -47,11 +44,11 @@ void clock_found(struct decide_ctx *cx, const value *params)
 		tell(cx, cx->now - cx->state->at, 0);
 }
 
-void clock_note(struct ev_daemon_started *e, const value *params)
+void clock_note(struct ev_daemon_started *e, const struct msg_daemon_start *p)
 {
-	if (!value_str_at(params, "boot").n)
+	if (!p->boot.n)
 		return;
-	e->boot = value_str_at(params, "boot");
-	MAYBE_SET(e, clock_set_ms, value_int_at(params, "clock_set_ms"));
-	MAYBE_SET(e, clock_slept_ms, value_int_at(params, "clock_slept_ms"));
+	e->boot = p->boot;
+	MAYBE_SET(e, clock_set_ms, p->clock_set_ms);
+	MAYBE_SET(e, clock_slept_ms, p->clock_slept_ms);
 }

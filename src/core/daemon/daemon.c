@@ -28,19 +28,19 @@ static const struct {
 			"overseer up" },
 };
 
-int decide_daemon_start(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_daemon_start(struct decide_ctx *cx, const struct msg_daemon_start *p, value **ret_result,
 		struct ov_err *err)
 {
 	struct ev_daemon_started *e;
 
 	(void)ret_result, (void)err;
 	/* What happened to the clock since the last one comes before everything that is dated by it. */
-	clock_found(cx, params);
+	clock_found(cx, p);
 	e = emit_daemon_started(cx, (struct subject){ 0 });
-	e->instance = value_str_at(params, "instance");
-	e->version = value_str_at(params, "version");
-	e->target = value_str_at(params, "target");
-	clock_note(e, params);
+	e->instance = p->instance;
+	e->version = p->version;
+	e->target = p->target;
+	clock_note(e, p);
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
@@ -50,14 +50,14 @@ int decide_daemon_start(struct decide_ctx *cx, const value *params, value **ret_
 	return 0;
 }
 
-int decide_daemon_stop(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_daemon_stop(struct decide_ctx *cx, const struct msg_daemon_stop *p, value **ret_result,
 		struct ov_err *err)
 {
 	struct ev_daemon_stopped *e = emit_daemon_stopped(cx, (struct subject){ 0 });
 
 	(void)ret_result, (void)err;
-	e->instance = value_str_at(params, "instance");
-	e->reason = value_str_at(params, "reason");
+	e->instance = p->instance;
+	e->reason = p->reason;
 	return 0;
 }
 
@@ -79,7 +79,7 @@ static str with(struct decide_ctx *cx, str text, const char *what, str detail)
 }
 
 /* What to do comes before what may be long, and may have to be cut. */
-static str hard_question(struct decide_ctx *cx, const struct hard_failure *f, size_t rule,
+static str hard_question(struct decide_ctx *cx, const struct msg_daemon_fail *f, size_t rule,
 		str output)
 {
 	str q = arena_printf(cx->arena,
@@ -103,7 +103,7 @@ static size_t hard_rule(str cause)
 	return i;
 }
 
-void hard_fail(struct decide_ctx *cx, const struct hard_failure *f)
+void hard_fail(struct decide_ctx *cx, const struct msg_daemon_fail *f)
 {
 	size_t rule = hard_rule(f->cause);
 	str output = output_end(cx, f->output);
@@ -114,35 +114,23 @@ void hard_fail(struct decide_ctx *cx, const struct hard_failure *f)
 	e->cause = f->cause;
 	e->text = f->text;
 	e->exit_status = f->exit_status;
-	if (f->worker.n)
-		e->worker = f->worker;
-	if (f->command.n)
-		e->command = f->command;
-	if (output.n)
-		e->output = output;
+	e->worker = f->worker;
+	e->command = f->command;
+	e->output = output;
 	escalate_about(cx, (struct subject){ 0 },
 			&(struct escalation_spec){ .ask = hard_rules[rule].ask,
 					.question = hard_question(cx, f, rule, output) });
 }
 
-/* {"cause", "text", "instance", "exit_status", "worker", "command", "output"}, once per daemon. */
-int decide_daemon_fail(struct decide_ctx *cx, const value *params, value **ret_result _unused_,
-		struct ov_err *err)
+int decide_daemon_fail(struct decide_ctx *cx, const struct msg_daemon_fail *p,
+		value **ret_result _unused_, struct ov_err *err)
 {
-	struct hard_failure f = { .cause = value_str_at(params, "cause"),
-		.text = value_str_at(params, "text"),
-		.instance = value_str_at(params, "instance"),
-		.exit_status = (int)value_int_at(params, "exit_status"),
-		.worker = value_str_at(params, "worker"),
-		.command = value_str_at(params, "command"),
-		.output = value_str_at(params, "output") };
-
-	if (hard_rule(f.cause) == ARRAY_LEN(hard_rules) || !f.instance.n)
+	if (hard_rule(p->cause) == ARRAY_LEN(hard_rules) || !p->instance.n)
 		return ov_fail(err, OV_EINVALID,
 				"\"" STR_FMT "\" is no cause for which a daemon ends",
-				STR_ARG(f.cause));
+				STR_ARG(p->cause));
 	if (!cx->state->failing.n)
-		hard_fail(cx, &f);
+		hard_fail(cx, p);
 	return 0;
 }
 
@@ -168,16 +156,15 @@ static bool was_told(const struct decide_ctx *cx, struct subject s, str question
 }
 
 /* A bug of ours: what is about one thing must not hold up the others, and a person hears of it once. */
-int decide_daemon_contradicted(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
+int decide_daemon_contradicted(struct decide_ctx *cx, const struct msg_daemon_contradicted *p,
+		value **ret_result, struct ov_err *err)
 {
-	const struct goal *g = state_goal(cx->state, value_str_at(params, "goal"));
-	const struct node *n = g ? state_node(cx->state, g->id, value_str_at(params, "node"))
-				 : NULL;
+	const struct goal *g = state_goal(cx->state, p->goal);
+	const struct node *n = g ? state_node(cx->state, g->id, p->node) : NULL;
 	struct subject s = n ? about_node(n) : g ? about_goal(g) : (struct subject){ 0 };
 	str question = arena_printf(cx->arena,
 			"\"" STR_FMT "\" contradicts what is known, and was not done",
-			STR_ARG(value_str_at(params, "what")));
+			STR_ARG(p->what));
 
 	(void)ret_result, (void)err;
 	if (was_told(cx, s, question))
@@ -186,7 +173,7 @@ int decide_daemon_contradicted(struct decide_ctx *cx, const value *params, value
 			STR_FMT ": " STR_FMT
 				". This is a bug of Overseer. Everything else goes on; this is "
 				"tried again when something changes about it, or in an hour",
-			STR_ARG(question), STR_ARG(value_str_at(params, "detail")));
+			STR_ARG(question), STR_ARG(p->detail));
 	escalate_about(cx, s,
 			&(struct escalation_spec){ .ask = ASK_INTERNAL, .question = question });
 	return 0;

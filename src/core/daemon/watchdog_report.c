@@ -26,41 +26,39 @@ static bool is_act(str name)
 	return false;
 }
 
-static void emit_act(struct decide_ctx *cx, const value *act)
+static void emit_act(struct decide_ctx *cx, const struct pt_act *act)
 {
 	struct ev_watch_acted *e = emit_watch_acted(cx, (struct subject){ 0 });
 	enum failure failure = FAILURE_NONE;
 
-	e->n = value_int_at(act, "n");
-	e->act = value_str_at(act, "act");
-	if (failure_from_name(value_str_at(act, "failure"), &failure) && failure != FAILURE_NONE)
+	e->n = act->n;
+	e->act = act->act;
+	if (failure_from_name(act->failure, &failure) && failure != FAILURE_NONE)
 		e->failure = str_from(failure_name(failure));
-	e->watch = value_str_at(act, "watch");
-	if (value_str_at(act, "instance").n)
-		e->instance = value_str_at(act, "instance");
-	e->text = value_str_at(act, "text");
-	e->at_ms = value_int_at(act, "at_ms");
+	e->watch = act->watch;
+	e->instance = act->instance;
+	e->text = act->text;
+	e->at_ms = act->at_ms;
 }
 
-int decide_watch_report(struct decide_ctx *cx, const value *params, value **ret_result _unused_,
-		struct ov_err *err)
+int decide_watch_report(struct decide_ctx *cx, const struct msg_watch_report *p,
+		value **ret_result _unused_, struct ov_err *err)
 {
-	const value *acts = value_at(params, "acts");
-	size_t from = cx->out->n;
+	const struct pt_act *acts;
+	size_t n = value_count(p->acts), from = cx->out->n;
 
-	if (value_count(acts) > LIMIT_ACTS)
-		return ov_fail(err, OV_ELIMIT, "%zu acts at once, at most %d are allowed",
-				value_count(acts), LIMIT_ACTS);
-	for (size_t i = 0; i < value_count(acts); i++) {
-		const value *act = value_item(acts, i);
-		str watch = value_str_at(act, "watch");
-		int64_t n = value_int_at(act, "n");
+	if (n > LIMIT_ACTS)
+		return ov_fail(err, OV_ELIMIT, "%zu acts at once, at most %d are allowed", n,
+				LIMIT_ACTS);
+	acts = parts_from(cx->arena, PART_act, p->acts);
+	for (size_t i = 0; i < n; i++) {
+		const struct pt_act *x = &acts[i];
 
-		if (watch.n != VITAL_INSTANCE || n <= 0 || !is_act(value_str_at(act, "act")))
+		if (x->watch.n != VITAL_INSTANCE || x->n <= 0 || !is_act(x->act))
 			return ov_fail(err, OV_EINVALID, "act %zu is none of a watchdog's", i + 1);
-		if (vigil_is_new(cx->state, watch, n, value_int_at(act, "at_ms")) &&
-				!is_emitted(cx, from, watch, n))
-			emit_act(cx, act);
+		if (vigil_is_new(cx->state, x->watch, x->n, x->at_ms) &&
+				!is_emitted(cx, from, x->watch, x->n))
+			emit_act(cx, x);
 	}
 	return 0;
 }

@@ -6,6 +6,7 @@
  */
 #include "base/ov.h"
 #include "core/event/event.h"
+#include "core/message/message.h"
 #include "core/op/params.h"
 #include "core/policy/policy.h"
 #include "core/state/state.h"
@@ -29,6 +30,10 @@ struct decide_ctx {
  */
 #define DECIDES(sym)                                                                          \
 	int decide_##sym(struct decide_ctx *cx, const struct pr_##sym *p, value **ret_result, \
+			struct ov_err *err)
+/* The same of what the daemon itself tells (core/message/message.h). */
+#define DECIDES_MESSAGE(sym)                                                                   \
+	int decide_##sym(struct decide_ctx *cx, const struct msg_##sym *p, value **ret_result, \
 			struct ov_err *err)
 /* As it is found by its name: params are the object of which that struct is filled. */
 typedef int decide_fn(struct decide_ctx *cx, const value *params, value **ret_result,

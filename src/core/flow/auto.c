@@ -48,29 +48,23 @@ static bool is_as_asked(const struct decide_ctx *cx, bool person)
 			!(person && (m->failed_in_a_row || m->failures));
 }
 
-/*
- * {"instance", "person"}: a daemon was started for it, its configuration was read again, or a person
- * switched it on, which ends a pause, and is the only way to switch it on again in the same daemon.
- */
-int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_result,
+/* A person who switches it on ends a pause, and is the only way to switch it on again in the same daemon. */
+int decide_auto_start(struct decide_ctx *cx, const struct msg_auto_start *p, value **ret_result,
 		struct ov_err *err)
 {
 	const struct auto_mode *m = &cx->state->automatic;
-	str instance = value_str_at(params, "instance");
 	str again = STR("auto mode was switched on again");
 	struct ev_auto_started *e;
 
-	bool person = value_bool_at(params, "person");
-
 	(void)ret_result, (void)err;
-	if (person)
+	if (p->person)
 		auto_pause_close(cx, again);
-	if (str_eq(m->instance, instance) && is_as_asked(cx, person))
+	if (str_eq(m->instance, p->instance) && is_as_asked(cx, p->person))
 		return 0;
 	e = emit_auto_started(cx, (struct subject){ 0 });
-	e->instance = instance;
+	e->instance = p->instance;
 	e->concurrency = cx->policy->auto_concurrency;
-	e->recount = person;
+	e->recount = p->person;
 	close_kind(cx, ASK_AUTO_STOPPED, again);
 	/* Whoever switches it on after a failure has mended that, or wants to know. */
 	if (m->failed)
@@ -84,26 +78,24 @@ void auto_switch_off(struct decide_ctx *cx, str reason)
 		emit_auto_stopped(cx, (struct subject){ 0 })->reason = reason;
 }
 
-/* {"reason", "person"}: its daemon stops, one was started without it, or a person says so. */
-int decide_auto_stop(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_auto_stop(struct decide_ctx *cx, const struct msg_auto_stop *p, value **ret_result,
 		struct ov_err *err)
 {
-	bool person = value_bool_at(params, "person");
 	struct ev_auto_stopped *e;
 
 	(void)ret_result, (void)err;
-	if (person)
+	if (p->person)
 		auto_pause_close(cx, STR("auto mode was switched off"));
 	/* A person who does not want it back says so while it is off. */
-	if (!cx->state->automatic.on && !(person && cx->state->automatic.interrupted))
+	if (!cx->state->automatic.on && !(p->person && cx->state->automatic.interrupted))
 		return 0;
 	e = emit_auto_stopped(cx, (struct subject){ 0 });
-	e->reason = value_str_at(params, "reason");
-	e->interrupted = !person;
+	e->reason = p->reason;
+	e->interrupted = !p->person;
 	return 0;
 }
 
-void auto_fail(struct decide_ctx *cx, struct hard_failure f)
+void auto_fail(struct decide_ctx *cx, struct msg_daemon_fail f)
 {
 	str reason = f.text;
 	struct ev_auto_stopped *e;
@@ -259,7 +251,7 @@ static void pool_failed(struct decide_ctx *cx, const struct effect *fx, const st
 		return;
 	if (cx->policy->pool_on_failure == POOL_FAIL)
 		auto_fail(cx,
-				(struct hard_failure){ .text = reason,
+				(struct msg_daemon_fail){ .text = reason,
 						.worker = fx->worker,
 						.command = o->pool->command,
 						.output = o->pool->output });

@@ -11,7 +11,7 @@ void pool_ended(struct decide_ctx *cx, const struct effect *fx, const struct out
  * Auto mode, if it is on, cannot go on, and with it the daemon that was started for it: it is over,
  * once, and a person is told. What the failure is called is set here.
  */
-void auto_fail(struct decide_ctx *cx, struct hard_failure f);
+void auto_fail(struct decide_ctx *cx, struct msg_daemon_fail f);
 
 /* It is off, for this reason. */
 void auto_switch_off(struct decide_ctx *cx, str reason);
@@ -35,4 +35,5 @@ void tick_auto_pause(struct decide_ctx *cx, const struct decision *d);
 void tick_auto_absorb(struct decide_ctx *cx, const struct decision *d);
 void tick_auto_resume(struct decide_ctx *cx, const struct decision *d);
 
-decide_fn decide_auto_start, decide_auto_stop;
+DECIDES_MESSAGE(auto_start);
+DECIDES_MESSAGE(auto_stop);

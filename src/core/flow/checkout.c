@@ -90,10 +90,10 @@ static void again(struct decide_ctx *cx, const struct assignment *as, ov_time si
 }
 
 /* The user's checkout has changed, or nobody watched it: everything that waits for it is due. */
-int decide_checkout_report(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
+int decide_checkout_report(struct decide_ctx *cx, const struct msg_checkout_report *p,
+		value **ret_result, struct ov_err *err)
 {
-	(void)params, (void)ret_result, (void)err;
+	(void)p, (void)ret_result, (void)err;
 	list_each (it, &cx->state->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 

@@ -17,4 +17,4 @@ void checkout_goes_on(struct decide_ctx *cx, const struct assignment *as, size_t
 /* It was accepted, or goes back: nothing is in its way, and what a person was told is over. */
 void checkout_settled(struct decide_ctx *cx, const struct assignment *as);
 void tick_checkout(struct decide_ctx *cx, const struct decision *d);
-decide_fn decide_checkout_report;
+DECIDES_MESSAGE(checkout_report);

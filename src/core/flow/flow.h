@@ -54,6 +54,9 @@ bool flow_cannot_run(int64_t exit_code);
 /* Its work was finished before this step, and a person may be looking at it. */
 bool flow_in_review(const struct worker *w);
 void send_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o);
-decide_fn decide_run_session, decide_run_end, decide_run_report, decide_dispatch_ack;
+DECIDES_MESSAGE(run_session);
+DECIDES_MESSAGE(run_end);
+DECIDES_MESSAGE(run_report);
+DECIDES_MESSAGE(dispatch_ack);
 /* A step of an assignment has ended; not one of kind send, plan, pool, worker or notify. */
 void flow_ended(struct decide_ctx *cx, enum effect_kind kind, const struct outcome *o);

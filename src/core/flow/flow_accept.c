@@ -177,7 +177,7 @@ static void ask(struct decide_ctx *cx, const struct assignment *as, enum ask kin
 		return;
 	if (pre ? c.pre_on_failure == PRE_FAIL : c.post_on_failure == POST_FAIL)
 		auto_fail(cx,
-				(struct hard_failure){ .text = question,
+				(struct msg_daemon_fail){ .text = question,
 						.worker = as->worker,
 						.command = pre ? c.pre : c.post });
 	else

@@ -27,16 +27,15 @@ void send_ended(struct decide_ctx *cx, const struct effect *fx, const struct out
 				STAGE_HARVEST, STR("the run ended"));
 }
 
-/* {"dispatch", "how"}: the agent was seen to have got it. */
-int decide_dispatch_ack(struct decide_ctx *cx, const value *params, value **ret_result _unused_,
-		struct ov_err *err)
+int decide_dispatch_ack(struct decide_ctx *cx, const struct msg_dispatch_ack *p,
+		value **ret_result _unused_, struct ov_err *err)
 {
-	const struct dispatch *d = state_dispatch(cx->state, value_str_at(params, "dispatch"));
+	const struct dispatch *d = state_dispatch(cx->state, p->dispatch);
 	const struct assignment *as = d ? state_assignment(cx->state, d->assignment_id) : NULL;
 
 	if (!d || !as || !as->live || !str_eq(d->run_id, as->run_id))
 		return ov_fail(err, OV_EFENCED, "that dispatch belongs to no live run");
-	dispatch_settle(cx, d->id, RESULT_OK, value_str_at(params, "how"));
+	dispatch_settle(cx, d->id, RESULT_OK, p->how);
 	return 0;
 }
 
@@ -56,29 +55,29 @@ static void settle_sent(struct decide_ctx *cx, const struct assignment *as)
 }
 
 static struct ev_node_reported *emit_reported(struct decide_ctx *cx, const struct assignment *as,
-		const value *params, const value *update, str status)
+		const struct msg_run_report *p, const value *update, str status)
 {
 	struct ev_node_reported *e = emit_node_reported(cx, about_assignment(as));
 
-	e->identity = value_str_at(params, "identity");
-	e->offset = value_int_at(params, "offset");
+	e->identity = p->identity;
+	e->offset = p->offset;
 	e->update = update;
 	e->status = status;
 	return e;
 }
 
 /* What is wrong with it; empty when it can be taken. */
-static str report_problem(struct decide_ctx *cx, const struct assignment *as, const value *params,
-		struct update_result *ret)
+static str report_problem(struct decide_ctx *cx, const struct assignment *as,
+		const struct msg_run_report *p, struct update_result *ret)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	value *whole = value_object(cx->arena);
 	struct update_block block = { 0 };
 
-	if (value_str_at(params, "error").n)
-		return value_str_at(params, "error");
-	value_put(cx->arena, whole, "overseerUpdate",
-			value_copy(cx->arena, value_at(params, "update")));
+	if (p->error.n)
+		return p->error;
+	if (p->update)
+		value_put(cx->arena, whole, "overseerUpdate", value_copy(cx->arena, p->update));
 	json_write(&text, whole);
 	block.bytes = arena_str(cx->arena, buf_str(&text));
 	update_parse(cx->arena, &block, NULL, 0, ret);
@@ -130,8 +129,8 @@ static bool says_more(const struct node *n, const value *merged)
 	return !str_eq(n->report.merged, buf_str(&text));
 }
 
-static void take_report(struct decide_ctx *cx, const struct assignment *as, const value *params,
-		const struct update *u)
+static void take_report(struct decide_ctx *cx, const struct assignment *as,
+		const struct msg_run_report *p, const struct update *u)
 {
 	value *old = NULL;
 	const value *merged;
@@ -144,7 +143,7 @@ static void take_report(struct decide_ctx *cx, const struct assignment *as, cons
 		old = update_of_earlier_run(cx->arena, old);
 	merged = update_merge(cx->arena, old, u);
 	more = says_more(as->node, merged);
-	emit_reported(cx, as, params, merged, str_from(status))->progress = more;
+	emit_reported(cx, as, p, merged, str_from(status))->progress = more;
 	settle_sent(cx, as);
 	/* What is on its way to the target branch is not called back by late words. */
 	if (u->status == NODE_BLOCKED && accept_check(as->node, NULL) == 0) {
@@ -155,13 +154,12 @@ static void take_report(struct decide_ctx *cx, const struct assignment *as, cons
 }
 
 /*
- * {"run", "identity", "offset", "update" or "error"} from what a run wrote. Applied once: what lies
- * before the run's offset was read already. A run of an old epoch has nothing to say any more.
+ * From what a run wrote. Applied once: what lies before the run's offset was read already. A run of an old epoch has nothing to say any more.
  */
-int decide_run_report(struct decide_ctx *cx, const value *params, value **ret_result _unused_,
-		struct ov_err *err)
+int decide_run_report(struct decide_ctx *cx, const struct msg_run_report *p,
+		value **ret_result _unused_, struct ov_err *err)
 {
-	const struct run *r = state_run(cx->state, value_str_at(params, "run"));
+	const struct run *r = state_run(cx->state, p->run);
 	const struct assignment *as = r ? state_assignment(cx->state, r->assignment_id) : NULL;
 	struct update_result result = { 0 };
 	str problem;
@@ -169,14 +167,14 @@ int decide_run_report(struct decide_ctx *cx, const value *params, value **ret_re
 	if (!r || !as || !as->node || as->run != r || assignment_is_final(as) ||
 			as->status == AS_BLOCKED)
 		return ov_fail(err, OV_EFENCED, "run " STR_FMT " no longer speaks for its node",
-				STR_ARG(value_str_at(params, "run")));
-	if (value_int_at(params, "offset") <= r->update_offset)
+				STR_ARG(p->run));
+	if (p->offset <= r->update_offset)
 		return 0;
-	problem = report_problem(cx, as, params, &result);
+	problem = report_problem(cx, as, p, &result);
 	if (problem.n) {
-		emit_reported(cx, as, params, value_object(cx->arena), STR(""))->error = problem;
+		emit_reported(cx, as, p, value_object(cx->arena), STR(""))->error = problem;
 		return 0;
 	}
-	take_report(cx, as, params, &result.update);
+	take_report(cx, as, p, &result.update);
 	return 0;
 }

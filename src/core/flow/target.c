@@ -23,7 +23,8 @@ enum {
 
 struct move {
 	str target, from, to, how;
-	const value *commits;
+	const struct pt_commit *commits;
+	size_t commits_n;
 	int64_t lost;
 };
 
@@ -35,22 +36,19 @@ static str seen_head(const struct decide_ctx *cx, str target)
 /* ---- whose commits ---- */
 
 /* The candidate that the queue made, a change that it takes back, or what a person picks. */
-static bool is_ours(const struct decide_ctx *cx, const value *commit)
+static bool is_ours(const struct decide_ctx *cx, const struct pt_commit *x)
 {
-	str oid = value_str_at(commit, "commit"), accept = value_str_at(commit, "accept_key"),
-	    revert = value_str_at(commit, "revert_key");
-
-	if (accept.n && state_effect(cx->state, accept))
+	if (x->accept_key.n && state_effect(cx->state, x->accept_key))
 		return true;
 	list_each (it, &cx->state->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 		str key = accept_key(cx->arena, as);
 
-		if (str_eq(key, accept) &&
-				(str_eq(oid, as->candidate) ||
-						(as->node && str_eq(oid, as->node->work.commit))))
+		if (str_eq(key, x->accept_key) &&
+				(str_eq(x->commit, as->candidate) ||
+						(as->node && str_eq(x->commit, as->node->work.commit))))
 			return true;
-		if (str_eq(key, revert) && as->stage == STAGE_REVERT)
+		if (str_eq(key, x->revert_key) && as->stage == STAGE_REVERT)
 			return true;
 	}
 	return false;
@@ -58,12 +56,10 @@ static bool is_ours(const struct decide_ctx *cx, const value *commit)
 
 static bool all_ours(const struct decide_ctx *cx, const struct move *m)
 {
-	size_t n = value_count(m->commits);
-
-	for (size_t i = 0; i < n; i++)
-		if (!is_ours(cx, value_item(m->commits, i)))
+	for (size_t i = 0; i < m->commits_n; i++)
+		if (!is_ours(cx, &m->commits[i]))
 			return false;
-	return n > 0 && m->lost == 0;
+	return m->commits_n > 0 && m->lost == 0;
 }
 
 /* ---- who was at work ---- */
@@ -111,23 +107,23 @@ static str runs_text(struct decide_ctx *cx, const value *runs)
 	return more(cx, list, value_count(runs), RUNS_SHOWN);
 }
 
-static str commit_text(struct decide_ctx *cx, const value *x)
+static str commit_text(struct decide_ctx *cx, const struct pt_commit *x)
 {
 	str line = arena_printf(cx->arena, STR_FMT " \"" STR_FMT "\" by " STR_FMT,
-			STR_ARG(str_sub(value_str_at(x, "commit"), 0, OID_SHOWN)),
-			STR_ARG(value_str_at(x, "subject")), STR_ARG(value_str_at(x, "author")));
+			STR_ARG(str_sub(x->commit, 0, OID_SHOWN)), STR_ARG(x->subject),
+			STR_ARG(x->author));
 
 	return utf8_truncate(line, LINE_BYTES);
 }
 
 static str commits_text(struct decide_ctx *cx, const struct move *m)
 {
-	size_t n = value_count(m->commits);
+	size_t n = m->commits_n;
 	str list = STR("");
 
 	for (size_t i = 0; i < n && i < COMMITS_SHOWN; i++)
 		list = arena_printf(cx->arena, STR_FMT "%s" STR_FMT, STR_ARG(list), i ? "; " : "",
-				STR_ARG(commit_text(cx, value_item(m->commits, i))));
+				STR_ARG(commit_text(cx, &m->commits[i])));
 	list = more(cx, list, n, COMMITS_SHOWN);
 	if (n)
 		list = arena_printf(cx->arena, " New commits: " STR_FMT ".", STR_ARG(list));
@@ -184,11 +180,11 @@ str target_dispute_words(struct decide_ctx *cx, int64_t entry)
 
 static struct texts commit_texts(struct decide_ctx *cx, const struct move *m)
 {
-	struct texts list = { .n = MIN(value_count(m->commits), (size_t)LIMIT_KEPT) };
+	struct texts list = { .n = MIN(m->commits_n, (size_t)LIMIT_KEPT) };
 
 	list.p = arena_array(cx->arena, str, list.n);
 	for (size_t i = 0; i < list.n; i++)
-		list.p[i] = commit_text(cx, value_item(m->commits, i));
+		list.p[i] = commit_text(cx, &m->commits[i]);
 	return list;
 }
 
@@ -238,16 +234,16 @@ static str known_how(str how)
 	return STR("unknown");
 }
 
-/* {"target", "from", "to", "how", "commits": [{...}], "lost"} from the executor. */
-int decide_target_report(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
+int decide_target_report(struct decide_ctx *cx, const struct msg_target_report *p,
+		value **ret_result, struct ov_err *err)
 {
-	struct move m = { .target = value_str_at(params, "target"),
-		.from = value_str_at(params, "from"),
-		.to = value_str_at(params, "to"),
-		.how = known_how(value_str_at(params, "how")),
-		.commits = value_at(params, "commits"),
-		.lost = value_int_at(params, "lost") };
+	struct move m = { .target = p->target,
+		.from = p->from,
+		.to = p->to,
+		.how = known_how(p->how),
+		.commits = parts_from(cx->arena, PART_commit, p->commits),
+		.commits_n = value_count(p->commits),
+		.lost = p->lost };
 	str before = seen_head(cx, m.target);
 
 	(void)ret_result, (void)err;

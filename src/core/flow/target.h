@@ -11,4 +11,4 @@ void target_left(struct decide_ctx *cx, const struct out_git *git);
 int64_t target_dispute(const struct decide_ctx *cx);
 /* What work that waits for the checkout is told while there is one. */
 str target_dispute_words(struct decide_ctx *cx, int64_t entry);
-decide_fn decide_target_report;
+DECIDES_MESSAGE(target_report);

@@ -211,18 +211,15 @@ static void ask_once(struct decide_ctx *cx, const struct finding *f)
 			&(struct escalation_spec){ .ask = ASK_PATROL, .question = question });
 }
 
-/* {"facts": [{"finding", "worker", "detail"}]} from the daemon's patrol. */
-int decide_upkeep_report(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
+int decide_upkeep_report(struct decide_ctx *cx, const struct msg_upkeep_report *p,
+		value **ret_result, struct ov_err *err)
 {
-	const value *facts = value_at(params, "facts");
+	const struct pt_fact *x = parts_from(cx->arena, PART_fact, p->facts);
 
 	(void)ret_result, (void)err;
-	for (size_t i = 0; i < value_count(facts) && i < REPORT_MAX; i++) {
-		const value *x = value_item(facts, i);
-		int fact = status_parse(&patrol_facts, value_str_at(x, "finding"));
-		struct finding f = { .w = state_worker(cx->state, value_str_at(x, "worker")),
-			.detail = value_str_at(x, "detail") };
+	for (size_t i = 0; i < value_count(p->facts) && i < REPORT_MAX; i++, x++) {
+		int fact = status_parse(&patrol_facts, x->finding);
+		struct finding f = { .w = state_worker(cx->state, x->worker), .detail = x->detail };
 
 		if (fact < 0 || !rules[fact].fn)
 			continue;

@@ -16,4 +16,4 @@ bool upkeep_worn_out(struct decide_ctx *cx, const struct assignment *as);
 /* Its worktree was made again for this assignment: a run that ends well has not shown that it stays. */
 bool upkeep_counts_on(const struct decide_ctx *cx, const struct assignment *as);
 
-decide_fn decide_upkeep_report;
+DECIDES_MESSAGE(upkeep_report);

@@ -19,7 +19,7 @@ void plan_emit_first(struct decide_ctx *cx, str goal, const value *plan, str rea
  */
 int plan_adopt(struct decide_ctx *cx, const struct goal *g, const value *plan, str reason,
 		const char *source, struct ov_err *err);
-decide_fn decide_planner_health;
+DECIDES_MESSAGE(planner_health);
 DECIDES(goal_create);
 DECIDES(goal_update);
 DECIDES(goal_pause);

@@ -104,10 +104,10 @@ static void plan_last_resort(struct decide_ctx *cx, const struct goal *g, str wh
 	escalate_about(cx, about_goal(g), &x);
 }
 
-int decide_planner_health(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
+int decide_planner_health(struct decide_ctx *cx, const struct msg_planner_health *p,
+		value **ret_result, struct ov_err *err)
 {
-	str trouble = value_str_at(params, "trouble");
+	str trouble = p->trouble;
 	bool told = false;
 
 	(void)ret_result, (void)err;

@@ -242,11 +242,11 @@ void intervene(struct decide_ctx *cx, const struct intervention *x)
 }
 
 /* {"run", "frozen"}: its processes are held, or go on. */
-int decide_run_frozen(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_run_frozen(struct decide_ctx *cx, const struct msg_run_frozen *p, value **ret_result,
 		struct ov_err *err)
 {
-	const struct run *r = state_run(cx->state, value_str_at(params, "run"));
-	bool frozen = value_bool_at(params, "frozen");
+	const struct run *r = state_run(cx->state, p->run);
+	bool frozen = p->frozen;
 	struct ev_run_frozen *e;
 
 	(void)ret_result, (void)err;

@@ -40,4 +40,4 @@ void intervene(struct decide_ctx *cx, const struct intervention *x);
  * what is on its way to the target branch right now comes to its end. Returns how many are stopped.
  */
 int64_t goal_abort(struct decide_ctx *cx, const struct goal *g, str reason);
-decide_fn decide_run_frozen;
+DECIDES_MESSAGE(run_frozen);

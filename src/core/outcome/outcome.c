@@ -46,23 +46,21 @@ bool outcome_is_git(enum effect_kind kind)
 value *outcome_value(struct arena *a, str effect, enum effect_kind kind, const struct outcome *o)
 {
 	struct shape s = shape_of(kind);
-	value *v = value_object(a);
+	struct msg_effect_end p = { .effect = effect,
+		.outcome = o->is,
+		/* Output of tools is not always text; the log holds only text. */
+		.detail = utf8_clean(a, o->detail),
+		.data = o->data ? shape_data(a, &s, o->data) : NULL };
 
-	value_put(a, v, "effect", value_str(a, effect));
-	value_put(a, v, "outcome", value_cstr(a, status_name(&effect_outcomes, (int)o->is)));
-	/* Output of tools is not always text; the log holds only text. */
-	value_put(a, v, "detail", value_str(a, utf8_clean(a, o->detail)));
-	value_put(a, v, "data", o->data ? shape_data(a, &s, o->data) : value_object(a));
-	return v;
+	return message_data(a, MESSAGE_effect_end, &p);
 }
 
-struct outcome outcome_from(struct arena *a, enum effect_kind kind, const value *params)
+struct outcome outcome_from(struct arena *a, enum effect_kind kind, const struct msg_effect_end *p)
 {
-	int is = status_parse(&effect_outcomes, value_str_at(params, "outcome"));
 	struct shape s = shape_of(kind);
 
-	return (struct outcome){ .is = is < 0 ? ENDED_ERROR : (enum effect_outcome)is,
-		.ok = is == ENDED_OK,
-		.detail = value_str_at(params, "detail"),
-		.data = shape_fill(a, &s, value_at(params, "data")) };
+	return (struct outcome){ .is = p->outcome,
+		.ok = p->outcome == ENDED_OK,
+		.detail = p->detail,
+		.data = shape_fill(a, &s, p->data) };
 }

@@ -4,6 +4,7 @@
  * effect.end. Which struct of core/outcome/outcomes.def comes with it follows from the effect's kind;
  * starting, stopping and telling runs have none.
  */
+#include "core/message/message.h"
 #include "core/model/model.h"
 #include "core/shape/shape.h"
 
@@ -35,5 +36,5 @@ struct outcome {
 bool outcome_is_git(enum effect_kind kind);
 /* The parameters of effect.end; they share nothing with the outcome. */
 value *outcome_value(struct arena *a, str effect, enum effect_kind kind, const struct outcome *o);
-/* Back. Texts are borrowed from params. What is not known, or not as it should be, is not there. */
-struct outcome outcome_from(struct arena *a, enum effect_kind kind, const value *params);
+/* Back. Texts are borrowed. What is not known, or not as it should be, is not there. */
+struct outcome outcome_from(struct arena *a, enum effect_kind kind, const struct msg_effect_end *p);

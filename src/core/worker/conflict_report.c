@@ -16,7 +16,7 @@
 /* One pair that was looked at, in the order in which the state keeps it. */
 struct sight {
 	str a, b;
-	const value *files; /* empty: they would not conflict */
+	struct texts files; /* none: they would not conflict */
 };
 
 static bool is_under_way(const struct decide_ctx *cx, str id)
@@ -26,36 +26,31 @@ static bool is_under_way(const struct decide_ctx *cx, str id)
 	return as && as->live && as->node && !assignment_is_final(as);
 }
 
-static bool read_sight(const struct decide_ctx *cx, const value *v, struct sight *ret)
+static bool read_sight(const struct decide_ctx *cx, const struct pt_pair *x, struct sight *ret)
 {
-	str a = value_str_at(v, "a"), b = value_str_at(v, "b");
-	bool swap = b.n && str_cmp(a, b) > 0;
+	bool swap = x->b.n && str_cmp(x->a, x->b) > 0;
 
-	*ret = (struct sight){ swap ? b : a, swap ? a : b, value_at(v, "files") };
-	return !str_eq(a, b) && is_under_way(cx, ret->a) && (!b.n || is_under_way(cx, ret->b));
+	*ret = (struct sight){ swap ? x->b : x->a, swap ? x->a : x->b, x->files };
+	return !str_eq(x->a, x->b) && is_under_way(cx, ret->a) &&
+			(!x->b.n || is_under_way(cx, ret->b));
 }
 
-static value *some_files(struct decide_ctx *cx, const value *files)
+static struct texts some_files(struct decide_ctx *cx, struct texts files)
 {
-	value *list = value_array(cx->arena);
+	struct texts some = { arena_array(cx->arena, str, files.n),
+		MIN(files.n, (size_t)RADAR_FILES) };
 
-	for (size_t i = 0; i < value_count(files) && i < RADAR_FILES; i++) {
-		str name = value_str_or(value_item(files, i), STR(""));
-
-		value_push(cx->arena, list,
-				value_str(cx->arena,
-						arena_str(cx->arena,
-								str_sub(name, 0, LIMIT_NAME))));
-	}
-	return list;
+	for (size_t i = 0; i < some.n; i++)
+		some.p[i] = str_sub(files.p[i], 0, LIMIT_NAME);
+	return some;
 }
 
-static bool same_files(const struct conflict *c, const value *files)
+static bool same_files(const struct conflict *c, struct texts files)
 {
-	if (c->files.n != value_count(files))
+	if (c->files.n != files.n)
 		return false;
-	for (size_t i = 0; i < c->files.n; i++)
-		if (!str_eq(c->files.p[i], value_str_or(value_item(files, i), STR(""))))
+	for (size_t i = 0; i < files.n; i++)
+		if (!str_eq(c->files.p[i], files.p[i]))
 			return false;
 	return true;
 }
@@ -104,9 +99,9 @@ static void conflict_report_tell(struct decide_ctx *cx, const struct conflict *c
 
 static void predicted(struct decide_ctx *cx, const struct sight *x)
 {
-	value *files = some_files(cx, x->files);
+	struct texts files = some_files(cx, x->files);
 	const struct conflict *known = state_conflict(cx->state, x->a, x->b);
-	struct conflict c = { .a = x->a, .b = x->b };
+	struct conflict c = { .a = x->a, .b = x->b, .files = { files.p, files.n } };
 	struct ev_conflict_predicted *e;
 
 	if (known && same_files(known, files))
@@ -114,13 +109,9 @@ static void predicted(struct decide_ctx *cx, const struct sight *x)
 	e = emit_conflict_predicted(cx, about_first(cx, x->a));
 	e->a = x->a;
 	e->b = x->b;
-	MAYBE_SET(e, files, texts_from(cx->arena, files));
+	MAYBE_SET(e, files, files);
 	if (known)
 		return;
-	c.files.n = value_count(files);
-	c.files.p = arena_array(cx->arena, str, c.files.n);
-	for (size_t i = 0; i < c.files.n; i++)
-		c.files.p[i] = value_str_or(value_item(files, i), STR(""));
 	conflict_report_tell(cx, &c, c.a);
 	conflict_report_tell(cx, &c, c.b);
 }
@@ -150,10 +141,10 @@ static void clear(struct decide_ctx *cx, const struct conflict *c, const char *r
 	e->reason = str_from(reason);
 }
 
-int decide_conflict_report(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
+int decide_conflict_report(struct decide_ctx *cx, const struct msg_conflict_report *p,
+		value **ret_result, struct ov_err *err)
 {
-	const value *pairs = value_at(params, "pairs");
+	const struct pt_pair *pairs = parts_from(cx->arena, PART_pair, p->pairs);
 	struct sight x;
 
 	(void)ret_result, (void)err;
@@ -163,13 +154,13 @@ int decide_conflict_report(struct decide_ctx *cx, const value *params, value **r
 		if (!is_under_way(cx, c->a) || (c->b.n && !is_under_way(cx, c->b)))
 			clear(cx, c, "the work is over");
 	}
-	for (size_t i = 0; i < value_count(pairs); i++) {
+	for (size_t i = 0; i < value_count(p->pairs); i++) {
 		const struct conflict *c;
 
-		if (!read_sight(cx, value_item(pairs, i), &x))
+		if (!read_sight(cx, &pairs[i], &x))
 			continue;
 		c = state_conflict(cx->state, x.a, x.b);
-		if (value_count(x.files))
+		if (x.files.n)
 			predicted(cx, &x);
 		else if (c)
 			clear(cx, c, "the branches would merge now");

@@ -32,4 +32,4 @@ DECIDES(worker_rebase);
 DECIDES(worker_pick);
 DECIDES(worker_reset);
 DECIDES(worker_nuke);
-decide_fn decide_conflict_report;
+DECIDES_MESSAGE(conflict_report);
