@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "cli/call/command.h"
-#include "data/value/json.h"
 #include "version.h"
 
 #define COMMAND_OWN(sym) [OP_##sym] = { .run = cmd_##sym },
@@ -71,8 +70,7 @@ int cli_call(struct cli *c, enum op_id op, const value *params, const value **re
 		note_read_only(c);
 	*ret_done = c->json;
 	if (c->json) {
-		json_write(&c->out.buf, *ret);
-		buf_addc(&c->out.buf, '\n');
+		out_json(&c->out, *ret);
 	}
 	return r;
 }

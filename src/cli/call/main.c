@@ -5,7 +5,6 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/call/command.h"
-#include "data/value/json.h"
 
 /* On standard error: the message, then what to type next; or both as one JSON object. */
 static void print_error(struct cli *c, const struct ov_err *err)
@@ -20,8 +19,7 @@ static void print_error(struct cli *c, const struct ov_err *err)
 		value_put(c->arena, e, "message", value_cstr(c->arena, err->msg));
 		value_put(c->arena, e, "next", value_cstr(c->arena, err->next));
 		value_put(c->arena, v, "error", e);
-		json_write(&o.buf, v);
-		buf_addc(&o.buf, '\n');
+		out_json(&o, v);
 	} else {
 		str rest = out_clean_lines(&o, str_from(err->msg)), line = { 0 };
 

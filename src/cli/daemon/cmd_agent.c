@@ -1,6 +1,7 @@
 #include "base/str.h"
 #include "cli/call/command.h"
 #include "cli/out/lane.h"
+#include "cli/out/say.h"
 
 /* What keeps it from working, or that nothing does. */
 static str state_text(struct out *o, const value *x, enum style *ret_style)
@@ -12,10 +13,7 @@ static str state_text(struct out *o, const value *x, enum style *ret_style)
 		return waits;
 	if (value_str_at(x, "program").n)
 		return STR("ready");
-	return arena_printf(o->arena, STR_FMT " is not found",
-			STR_ARG(out_clean(o,
-					value_str_or(value_item(value_at(x, "command"), 0),
-							STR("")))));
+	return say_text(o, value_item(value_at(x, "command"), 0), "{} is not found");
 }
 
 /* "read, edit; not web" */
@@ -30,42 +28,46 @@ static str tools_text(struct arena *a, const value *tools)
 		      : allow;
 }
 
-static void agent_row(struct out *o, const value *x)
+static void state_cell(struct out *o, const value *x)
 {
-	str tags = out_joined(o->arena, value_at(x, "capabilities"), ", "),
-	    model = value_str_at(x, "model"), about = value_str_at(x, "description");
 	enum style style;
 	str state = state_text(o, x, &style);
 
-	cell_f(o, S_BOLD, STR_FMT "%s", STR_ARG(value_str_at(x, "name")),
-			value_bool_at(x, "default") ? " *" : "");
-	cell_f(o, S_PLAIN, STR_FMT "/" STR_FMT, STR_ARG(value_str_at(x, "runtime")),
-			STR_ARG(value_str_at(x, "format")));
-	cell(o, S_PLAIN, model.n ? out_short(o, model, 30) : STR("-"));
-	cell_f(o, S_PLAIN, "%lld of %lld", (long long)value_int_at(x, "in_use"),
-			(long long)value_int_at(x, "concurrency"));
 	cell(o, style, state);
-	cell(o, S_PLAIN, out_short(o, tools_text(o->arena, value_at(x, "tools")), 40));
-	cell(o, S_DIM, out_short(o, tags.n ? tags : about, 40));
-	row_end(o);
 }
+
+static void tools_cell(struct out *o, const value *x)
+{
+	cell(o, S_PLAIN, out_short(o, tools_text(o->arena, value_at(x, "tools")), 40));
+}
+
+static void purpose_cell(struct out *o, const value *x)
+{
+	cell(o, S_DIM, out_short(o, say_text(o, x, "[{capabilities:list}|{description}]"), 40));
+}
+
+static const struct column agent_columns[] = {
+	{ "{name}[{?default} *]", .style = S_BOLD },
+	{ .text = "{runtime}/{format}" },
+	{ .text = "[{model:30}|-]" },
+	{ .text = "{in_use:n} of {concurrency:n}" },
+	{ .own = state_cell },
+	{ .own = tools_cell },
+	{ .own = purpose_cell },
+};
+
+static const struct column limit_columns[] = {
+	{ "{name}", .style = S_BOLD },
+	{ .text = "not given work since {limit.since:clock} ({limit.since:age} ago)" },
+	{ "known by {limit.how:prose}", .style = S_DIM },
+};
 
 /* Since when, and how that is known, beneath the table: it would make each row too long. */
 static void limit_lines(struct out *o, const value *list)
 {
-	for (size_t i = 0; i < value_count(list); i++) {
-		const value *limit = value_at(value_item(list, i), "limit");
-
-		if (!value_bool_at(limit, "waits"))
-			continue;
-		cell(o, S_BOLD, value_str_at(value_item(list, i), "name"));
-		cell_f(o, S_PLAIN, "%s since " STR_FMT " (" STR_FMT " ago)", "not given work",
-				STR_ARG(out_clock(o, value_str_at(limit, "since"))),
-				STR_ARG(out_age(o, value_str_at(limit, "since"))));
-		cell_f(o, S_DIM, "known by " STR_FMT,
-				STR_ARG(out_prose(o, value_str_at(limit, "how"))));
-		row_end(o);
-	}
+	for (size_t i = 0; i < value_count(list); i++)
+		if (value_bool_at(value_at(value_item(list, i), "limit"), "waits"))
+			say_row(o, value_item(list, i), limit_columns);
 	table_end(o, "  ");
 }
 
@@ -94,10 +96,9 @@ static const char *const heads[] = { "AGENT", "KIND", "MODEL", "IN USE", "STATE"
 
 void show_agent_list(struct cli *c, const value *res)
 {
+	const value *list = value_at(res, "agents");
 	struct out *o = &c->out;
-	const value *list;
 
-	list = value_at(res, "agents");
 	if (value_count(list) == 0) {
 		out_f(o,
 				"No agent is configured.\nNext  add [agents.claude] with format = "
@@ -107,51 +108,35 @@ void show_agent_list(struct cli *c, const value *res)
 	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
 		cell(o, S_DIM, str_from(heads[i]));
 	row_end(o);
-	for (size_t i = 0; i < value_count(list); i++)
-		agent_row(o, value_item(list, i));
-	table_end(o, "");
+	say_table(o, list, agent_columns, "");
 	limit_lines(o, list);
 	gap_lines(o, list);
 }
 
-static void show_gaps(struct out *o, const value *gaps)
-{
-	if (value_count(gaps) == 0)
-		return;
-	out_f(o, "\nCANNOT TELL (%zu)\n", value_count(gaps));
-	for (size_t i = 0; i < value_count(gaps); i++) {
-		cell(o, S_PLAIN, value_str_at(value_item(gaps, i), "about"));
-		cell(o, S_DIM, value_str_at(value_item(gaps, i), "why"));
-		row_end(o);
-	}
-	table_end(o, "  ");
-}
+static const struct column gap_columns[] = { { .text = "{about}" }, { "{why}", .style = S_DIM } };
+
+static const struct shown_field agent_fields[] = {
+	{ "Kind", .text = "{title}, {runtime}/{format}" },
+	{ "Program", .text = "{program}" },
+	{ "Model", .text = "{model}" },
+	{ "In use", .text = "{in_use:n} of {concurrency:n}" },
+};
 
 void show_agent_show(struct cli *c, const value *x)
 {
 	struct out *o = &c->out;
 	enum style style;
-	str state;
+	str state = state_text(o, x, &style);
 
-	state = state_text(o, x, &style);
-	out_styled(o, S_BOLD, value_str_at(x, "name"));
-	out_f(o, "%s ", value_bool_at(x, "default") ? " *" : "");
+	say(o, x, "{name*bold}[{?default} *] ");
 	out_styled(o, style, state);
 	out_f(o, "\n");
-	out_field(o, "Kind",
-			arena_printf(o->arena, STR_FMT ", " STR_FMT "/" STR_FMT,
-					STR_ARG(value_str_at(x, "title")),
-					STR_ARG(value_str_at(x, "runtime")),
-					STR_ARG(value_str_at(x, "format"))));
-	out_field(o, "Program", value_str_at(x, "program"));
-	out_field(o, "Model", value_str_at(x, "model"));
-	out_field(o, "In use",
-			arena_printf(o->arena, "%lld of %lld", (long long)value_int_at(x, "in_use"),
-					(long long)value_int_at(x, "concurrency")));
+	say_fields(o, x, agent_fields);
 	out_field(o, "Tools", tools_text(o->arena, value_at(x, "tools")));
-	out_field(o, "Roles", out_joined(o->arena, value_at(x, "roles"), ", "));
-	out_field(o, "Good for", out_joined(o->arena, value_at(x, "capabilities"), ", "));
-	out_field(o, "About", value_str_at(x, "description"));
+	say_field(o, x, "Roles", "{roles:list}");
+	say_field(o, x, "Good for", "{capabilities:list}");
+	say_field(o, x, "About", "{description}");
 	table_end(o, "  ");
-	show_gaps(o, value_at(x, "cannot_tell"));
+	say(o, x, "[{?cannot_tell}\nCANNOT TELL ({cannot_tell:count})\n]");
+	say_table(o, value_at(x, "cannot_tell"), gap_columns, "  ");
 }

@@ -177,8 +177,7 @@ static void tell_end(struct trial *t)
 		value_put(c->arena, v, "agent", value_cstr(c->arena, t->name));
 		value_put(c->arena, v, "ok", value_bool(c->arena, t->good));
 		value_put(c->arena, v, "checks", t->checks);
-		json_write(&c->out.buf, v);
-		buf_addc(&c->out.buf, '\n');
+		out_json(&c->out, v);
 		return;
 	}
 	out_styled(&c->out, t->good ? S_GREEN : S_RED, str_from(t->name));

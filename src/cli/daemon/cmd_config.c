@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "cli/call/input.h"
+#include "cli/out/say.h"
 #include "core/config/config.h"
 #include "data/value/json.h"
 #include "sys/file/file.h"
@@ -98,8 +99,7 @@ static void tell_check(struct cli *c, str path, const value *problems, const val
 		value_put(c->arena, v, "ok", value_bool(c->arena, n == 0));
 		value_put(c->arena, v, "problems", value_share(problems));
 		value_put(c->arena, v, "notes", value_share(notes));
-		json_write(&o->buf, v);
-		buf_addc(&o->buf, '\n');
+		out_json(o, v);
 		return;
 	}
 	out_text(o, path);
@@ -143,32 +143,21 @@ void show_config_reload(struct cli *c, const value *res _unused_)
 	out_f(&c->out, "The daemon uses the configuration as it is now.\n");
 }
 
-static void decision_row(struct out *o, const value *d)
-{
-	str node = value_str_at(d, "node"), goal = value_str_at(d, "goal");
-
-	cell(o, S_BOLD, node.n ? node : id_short(goal));
-	cell(o, S_CYAN, value_str_at(d, "decision"));
-	cell(o, S_PLAIN, value_str_at(d, "agent"));
-	cell(o, S_PLAIN, value_str_at(d, "worker"));
-	cell(o, S_DIM, value_str_at(d, "why"));
-	row_end(o);
-}
+static const struct column decision_columns[] = {
+	{ "[{node}|{goal:id}]", .style = S_BOLD },
+	{ "{decision}", .style = S_CYAN },
+	{ .text = "{agent}" },
+	{ .text = "{worker}" },
+	{ "{why}", .style = S_DIM },
+};
 
 void show_tick_now(struct cli *c, const value *res)
 {
-	const value *list;
+	const value *list = value_at(res, "decisions");
 	struct out *o = &c->out;
-	bool dry = cli_has(c, "dry-run");
 
-	list = value_at(res, "decisions");
 	out_f(o, "%zu decision%s%s", value_count(list), value_count(list) == 1 ? "" : "s",
-			dry ? ", none of them carried out" : "");
-	if (value_str_at(res, "wake_at").n)
-		out_f(o, "; looks again " STR_FMT,
-				STR_ARG(out_until(o, value_str_at(res, "wake_at"))));
-	out_f(o, "\n");
-	for (size_t i = 0; i < value_count(list); i++)
-		decision_row(o, value_item(list, i));
-	table_end(o, "  ");
+			cli_has(c, "dry-run") ? ", none of them carried out" : "");
+	say(o, res, "[{?wake_at}; looks again {wake_at:until}]\n");
+	say_table(o, list, decision_columns, "  ");
 }

@@ -316,8 +316,7 @@ static void write_daemon(struct cli *c, const value *s, bool before)
 	value *v = value_copy(c->arena, value_at(s, "daemon"));
 
 	value_put(c->arena, v, "already_up", value_bool(c->arena, before));
-	json_write(&c->out.buf, v);
-	buf_addc(&c->out.buf, '\n');
+	out_json(&c->out, v);
 }
 
 /* The options that the daemon that runs does not have, as typed; empty when it has all of them. */

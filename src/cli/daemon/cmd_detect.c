@@ -108,8 +108,7 @@ int cmd_detect(struct cli *c, struct ov_err *err)
 	result = loop_judge(c->arena, l, &o);
 	healthy = str_is(value_str_at(result, "status"), "healthy");
 	if (c->json) {
-		json_write(&c->out.buf, result);
-		buf_addc(&c->out.buf, '\n');
+		out_json(&c->out, result);
 	} else {
 		show_found(c, l, result);
 	}

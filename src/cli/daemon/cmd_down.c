@@ -224,8 +224,7 @@ static int stop(struct cli *c, struct ov_err *err)
 	if (r < 0)
 		return r;
 	if (c->json) {
-		json_write(&c->out.buf, res);
-		buf_addc(&c->out.buf, '\n');
+		out_json(&c->out, res);
 	} else {
 		tell_down(c, before);
 	}

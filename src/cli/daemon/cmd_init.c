@@ -341,8 +341,7 @@ static void tell_json(struct cli *c, const struct init *in)
 						      : value_null(a));
 	value_put(a, v, "check_command", value_str(a, in->check));
 	value_put(a, v, "unchecked_waits", value_bool(a, in->unchecked));
-	json_write(&c->out.buf, v);
-	buf_addc(&c->out.buf, '\n');
+	out_json(&c->out, v);
 }
 
 int cmd_init(struct cli *c, struct ov_err *err)

@@ -6,7 +6,6 @@
 #include "cli/call/child.h"
 #include "cli/call/command.h"
 #include "cli/daemon/service_unit.h"
-#include "data/value/json.h"
 #include "sys/file/file.h"
 
 enum { CONFIG_MAX = 1024 * 1024, UNIT_MAX = 1024 * 1024 };
@@ -206,8 +205,7 @@ static void tell_json(struct cli *c, const struct service *s)
 	value_put(a, v, "file", value_cstr(a, s->file));
 	value_put(a, v, "result", value_cstr(a, s->did));
 	value_put(a, v, "next", next);
-	json_write(&c->out.buf, v);
-	buf_addc(&c->out.buf, '\n');
+	out_json(&c->out, v);
 }
 
 /* The unit as it is to be, in the arena. */

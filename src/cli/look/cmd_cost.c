@@ -1,25 +1,11 @@
-#include "base/duration.h"
 #include "base/str.h"
 #include "cli/call/command.h"
 #include "cli/out/cost.h"
+#include "cli/out/say.h"
 
-static str running_text(struct out *o, const value *x)
-{
-	const value *live = value_at(x, "live");
-	str text;
-
-	if (!live)
-		return STR("");
-	text = arena_printf(o->arena, "%lld running", (long long)value_int_at(x, "live_runs"));
-	if (value_int_at(live, "cost_microusd"))
-		text = arena_printf(o->arena, STR_FMT ", " STR_FMT " of it so far", STR_ARG(text),
-				STR_ARG(cost_text(o->arena, value_int_at(live, "cost_microusd"))));
-	else if (value_int_at(live, "tokens"))
-		text = arena_printf(o->arena, STR_FMT ", " STR_FMT " tokens of it so far",
-				STR_ARG(text),
-				STR_ARG(tokens_text(o->arena, value_int_at(live, "tokens"))));
-	return text;
-}
+#define RUNNING_TEXT                                                                                  \
+	"[{?live}{live_runs:n} running[{?live.cost_microusd}, {live.cost_microusd:cost} of it so far" \
+	"|[{?live.tokens}, {live.tokens:tokens} tokens of it so far]]]"
 
 /* An amount: "?" where nobody knows, with "+" where it is of some runs only. */
 static str known(struct out *o, int64_t amount, str text, bool partly)
@@ -34,11 +20,11 @@ static void figures(struct out *o, enum style style, const value *x)
 	int64_t cost = value_int_at(x, "cost_microusd"), tokens = value_int_at(x, "tokens");
 	bool untold = tokens_partly(x), unpriced = cost_partly(x);
 
-	cell_right(o, style, arena_printf(o->arena, "%lld", (long long)value_int_at(x, "runs")));
-	cell_right(o, style, duration_format_short(o->arena, value_int_at(x, "wall_ms")));
+	cell_right(o, style, say_text(o, x, "{runs:n}"));
+	cell_right(o, style, say_text(o, x, "{wall_ms:took}"));
 	cell_right(o, style, known(o, tokens, tokens_text(o->arena, tokens), untold));
 	cell_right(o, style, known(o, cost, cost_text(o->arena, cost), unpriced));
-	cell(o, S_CYAN, running_text(o, x));
+	cell(o, S_CYAN, say_text(o, x, RUNNING_TEXT));
 	row_end(o);
 }
 
@@ -77,7 +63,7 @@ static void show_table(struct out *o, const value *res)
 		const value *x = value_item(rows, i);
 
 		cell(o, S_BOLD, key_text(o, res, x));
-		cell(o, S_PLAIN, out_short(o, value_str_at(x, "title"), 40));
+		cell(o, S_PLAIN, say_text(o, x, "{title:40}"));
 		figures(o, S_PLAIN, x);
 	}
 	cell(o, S_BOLD, STR("total"));
@@ -86,21 +72,13 @@ static void show_table(struct out *o, const value *res)
 	table_end(o, "");
 }
 
-static const char *runs_word(int64_t n)
-{
-	return n == 1 ? "run" : "runs";
-}
-
 /* What is not in the sum is said, and what to do about it. */
 static void show_unknown(struct out *o, const value *res)
 {
 	const value *total = value_at(res, "total"), *models = value_at(res, "unpriced_models");
-	int64_t unpriced = value_int_at(total, "unpriced_runs"),
-		untold = value_int_at(total, "untold_runs");
 
-	if (unpriced) {
-		out_f(o, "%lld %s without a price: what they cost is not in it; set",
-				(long long)unpriced, runs_word(unpriced));
+	if (value_int_at(total, "unpriced_runs")) {
+		say(o, total, "{unpriced_runs:#run} without a price: what they cost is not in it; set");
 		for (size_t i = 0; i < value_count(models); i++) {
 			str model = value_str_or(value_item(models, i), STR(""));
 
@@ -109,11 +87,9 @@ static void show_unknown(struct out *o, const value *res)
 		}
 		out_f(o, " in config.toml\n");
 	}
-	if (untold)
-		out_f(o,
-				"%lld %s of agents that do not tell what they use, or tell what "
-				"cannot be true\n",
-				(long long)untold, runs_word(untold));
+	say(o, total,
+			"[{?untold_runs}{untold_runs:#run} of agents that do not tell what they use, or tell "
+			"what cannot be true\n]");
 }
 
 void show_cost_get(struct cli *c, const value *res)

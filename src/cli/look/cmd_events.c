@@ -3,7 +3,6 @@
 #include "base/str.h"
 #include "cli/call/command.h"
 #include "core/op/params.h"
-#include "data/value/json.h"
 
 static void event_row(struct cli *c, const value *e, const struct ids *goals)
 {
@@ -63,8 +62,7 @@ static bool events_wanted(const struct filter *f, const value *e)
 static void print_event(struct cli *c, const value *e)
 {
 	if (c->json) {
-		json_write(&c->out.buf, e);
-		buf_addc(&c->out.buf, '\n');
+		out_json(&c->out, e);
 	} else {
 		/* One by one: the widths of what is still to come are not known. */
 		str node = value_str_at(e, "node");

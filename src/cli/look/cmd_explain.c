@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "cli/call/command.h"
 #include "cli/out/lane.h"
+#include "cli/out/say.h"
 
 enum { INSTRUCTION_LINES = 12, FACTS_SHOWN = 12 };
 
@@ -57,15 +58,23 @@ static void label_row(struct out *o, const char *label, size_t i, str text)
 
 static void show_evidence(struct out *o, const value *list)
 {
-	for (size_t i = 0; i < value_count(list); i++) {
-		str text = value_str_at(value_item(list, i), "text"),
-		    at = value_str_at(value_item(list, i), "at");
-
+	for (size_t i = 0; i < value_count(list); i++)
 		label_row(o, "Evidence", i,
-				at.n ? arena_printf(o->arena, STR_FMT " (" STR_FMT " ago)",
-						       STR_ARG(text), STR_ARG(out_age(o, at)))
-				     : text);
+				say_text(o, value_item(list, i), "{text}[{?at} ({at:age} ago)]"));
+}
+
+/* Was the last thing that was done about a run, or seen of it, about its silence? */
+static bool is_stalled(const value *list)
+{
+	bool stalled = false;
+
+	for (size_t i = 0; i < value_count(list); i++) {
+		str step = value_str_at(value_item(list, i), "step");
+
+		if (str_is(value_str_at(value_item(list, i), "state"), "done"))
+			stalled = str_is(step, "stall") || (stalled && !str_is(step, "life"));
 	}
+	return stalled;
 }
 
 /*
@@ -74,34 +83,22 @@ static void show_evidence(struct out *o, const value *list)
  */
 static void show_timeline(struct out *o, const value *list, bool all)
 {
-	bool stalled = false;
+	bool stalled = is_stalled(list);
 	size_t shown = 0;
 
-	for (size_t i = 0; i < value_count(list); i++)
-		stalled = str_is(value_str_at(value_item(list, i), "state"), "done")
-				? str_is(value_str_at(value_item(list, i), "step"), "stall") ||
-						(stalled &&
-								!str_is(value_str_at(value_item(list,
-												     i),
-											"step"),
-										"life"))
-				: stalled;
 	for (size_t i = 0; i < value_count(list); i++) {
 		const value *m = value_item(list, i);
-		str state = value_str_at(m, "state"), at = value_str_at(m, "at"),
-		    text = value_str_at(m, "text");
-		bool next = str_is(state, "next");
+		str state = value_str_at(m, "state");
 
 		if (!all && !stalled && str_is(state, "later"))
 			continue;
 		label_row(o, "Timeline", shown++,
-				arena_printf(o->arena, "%s " STR_FMT "%s" STR_FMT "%s  " STR_FMT,
-						next                                    ? "next"
-								: str_is(state, "done") ? "done"
-											: "then",
-						STR_ARG(out_clock(o, at)), next ? " (" : "",
-						STR_ARG(next ? out_until(o, at) : STR("")),
-						next ? ")" : "", STR_ARG(text)));
+				say_text(o, m,
+						str_is(state, "next")
+								? "next {at:clock} ({at:until})  {text}"
+								: str_is(state, "done")
+								? "done {at:clock}  {text}"
+								: "then {at:clock}  {text}"));
 	}
 }
 
@@ -121,25 +118,16 @@ static void show_instruction(struct out *o, str text)
 /* State, why, what next: who reads no further knows what there is to know. */
 static void show_conclusion(struct cli *c, const value *res)
 {
-	const value *why = value_at(res, "conclusion");
 	struct out *o = &c->out;
-	str state = value_str_at(res, "state"), since = value_str_at(res, "since"),
-	    reason = value_str_at(why, "why"), next = value_str_at(why, "next");
+	str state = say_text(o, res, "[{state}|{status}]"),
+	    next = say_text(o, res, "{conclusion.next}");
 
-	if (!state.n)
-		state = value_str_at(res, "status");
-	out_styled(o, S_BOLD, out_prose(o, value_str_at(res, "id")));
-	out_f(o, " \"");
-	out_text(o, value_str_at(res, "title"));
-	out_f(o, "\" is ");
-	out_styled(o, status_style(state), upper(c->arena, out_clean(o, state)));
-	if (since.n)
-		out_f(o, " since " STR_FMT " (" STR_FMT " ago)", STR_ARG(out_clock(o, since)),
-				STR_ARG(out_age(o, since)));
-	out_f(o, ".\n");
+	say(o, res, "{id:prose*bold} \"{title}\" is ");
+	out_styled(o, status_style(state), upper(c->arena, state));
+	say(o, res, "[{?since} since {since:clock} ({since:age} ago)].\n");
 	if (!next.n)
 		next = value_str_or(value_item(value_at(res, "next"), 0), STR(""));
-	label_row(o, "Why", 0, reason.n ? reason : value_str_at(res, "now"));
+	label_row(o, "Why", 0, say_text(o, res, "[{conclusion.why}|{now}]"));
 	label_row(o, "Next", 0, next);
 	table_end(o, "");
 }
@@ -153,8 +141,7 @@ void show_explain_get(struct cli *c, const value *res)
 	show_conclusion(c, res);
 	show_facts(o, value_at(res, "facts"), value_str_at(res, "id"), all);
 	show_instruction(o, value_str_at(res, "instruction"));
-	if (value_str_at(res, "last_lines").n)
-		out_f(o, "The agent wrote last\n");
+	say(o, res, "[{?last_lines}The agent wrote last\n]");
 	show_last_lines(o, "  | ", value_str_at(res, "last_lines"), SIZE_MAX);
 	if (all)
 		label_row(o, "Now", 0, value_str_at(res, "now"));

@@ -4,8 +4,8 @@
  */
 #include "base/str.h"
 #include "cli/call/input.h"
+#include "cli/out/say.h"
 #include "cli/work/work.h"
-#include "data/value/json.h"
 
 enum { ENTRIES_MAX = 1000 };
 
@@ -145,57 +145,30 @@ static int take_entries(struct cli *c, int more, struct entries *x, size_t *ret_
 	return r;
 }
 
-/* Nobody is asked about it any more, and it does not continue by itself. */
-static void show_left_blocked(struct out *o, const value *res)
-{
-	str key = out_clean(o, value_str_at(res, "left_blocked"));
-
-	out_f(o, STR_FMT " stays blocked, and nobody is asked about it any more: ",
-			STR_ARG(out_clean(o, value_str_at(res, "node"))));
-	out_text(o, value_str_at(res, "reason"));
-	out_f(o,
-			"\nNext  overseer work unblock " STR_FMT
-			" --reason TEXT      overseer work cancel " STR_FMT " --reason TEXT\n",
-			STR_ARG(key), STR_ARG(key));
-}
-
 /* What came of one alone, in words. */
 static void show_result(struct cli *c, const value *res)
 {
 	struct out *o = &c->out;
-	str node = value_str_at(res, "node"), goal = value_str_at(res, "goal");
 
-	out_f(o, "#%lld is ", (long long)value_int_at(res, "escalation"));
-	out_styled(o, S_BOLD, value_str_at(res, "status"));
-	out_f(o, ": ");
-	out_text(o, value_str_at(res, "answer"));
-	out_f(o, "\n");
-	if (value_str_at(res, "dispatch").n)
-		out_f(o, "The run that waits for it is told.\n");
-	if (value_str_at(res, "goal_status").n)
-		out_f(o, "Its goal is " STR_FMT ".\n",
-				STR_ARG(out_clean(o, value_str_at(res, "goal_status"))));
-	if (node.n && value_str_at(res, "node_status").n && !value_str_at(res, "left_blocked").n)
-		out_f(o, STR_FMT " is " STR_FMT ".\n", STR_ARG(out_clean(o, node)),
-				STR_ARG(out_clean(o, value_str_at(res, "node_status"))));
+	say(o, res,
+			"#{escalation:n} is {status*bold}: {answer}\n"
+			"[{?dispatch}The run that waits for it is told.\n]"
+			"[{?goal_status}Its goal is {goal_status}.\n]");
+	say(o, res, "[{!left_blocked}[{?node}[{?node_status}{node} is {node_status}.\n]]]");
 	show_consequences(o, res);
-	if (value_str_at(res, "left_blocked").n)
-		show_left_blocked(o, res);
-	else if (node.n)
-		out_f(o, "Next  overseer explain " STR_FMT "/" STR_FMT "\n",
-				STR_ARG(id_short(goal)), STR_ARG(out_clean(o, node)));
+	/* Nobody is asked about it any more, and it does not continue by itself. */
+	say(o, res,
+			"[{?left_blocked}{node} stays blocked, and nobody is asked about it any more: {reason}\n"
+			"Next  overseer work unblock {left_blocked} --reason TEXT      "
+			"overseer work cancel {left_blocked} --reason TEXT\n"
+			"|[{?node}Next  overseer explain {goal:id}/{node}\n]]");
 }
 
 static void show_snoozed(struct cli *c, const value *res)
 {
-	out_f(&c->out,
-			"#%lld is put off: it comes back " STR_FMT
-			", or when there is new evidence.\n",
-			(long long)value_int_at(res, "escalation"),
-			STR_ARG(out_until(&c->out, value_str_at(res, "snoozed_until"))));
-	if (value_str_at(res, "expires_at").n)
-		out_f(&c->out, "Its deadline stays: " STR_FMT ".\n",
-				STR_ARG(out_until(&c->out, value_str_at(res, "expires_at"))));
+	say(&c->out, res,
+			"#{escalation:n} is put off: it comes back {snoozed_until:until}, or when there is "
+			"new evidence.\n[{?expires_at}Its deadline stays: {expires_at:until}.\n]");
 }
 
 /* What is asked of the daemon about each entry. */
@@ -240,7 +213,6 @@ static void show_line(struct cli *c, int64_t number, int r, const value *res,
 		const struct ov_err *err)
 {
 	struct out *o = &c->out;
-	str node = value_str_at(res, "node"), status = value_str_at(res, "node_status");
 
 	cell_f(o, r < 0 ? S_RED : S_GREEN, "#%lld", (long long)number);
 	if (r < 0) {
@@ -248,14 +220,12 @@ static void show_line(struct cli *c, int64_t number, int r, const value *res,
 		cell(o, S_PLAIN, str_from(err->msg));
 	} else if (value_str_at(res, "snoozed_until").n) {
 		cell(o, S_BOLD, STR("put off"));
-		cell_f(o, S_PLAIN, "comes back " STR_FMT,
-				STR_ARG(out_until(o, value_str_at(res, "snoozed_until"))));
+		cell(o, S_PLAIN, say_text(o, res, "comes back {snoozed_until:until}"));
 	} else {
 		cell(o, S_BOLD, value_str_at(res, "status"));
-		cell_f(o, S_PLAIN, STR_FMT "%s" STR_FMT "%s" STR_FMT "%s",
-				STR_ARG(value_str_at(res, "answer")), status.n ? " (" : "",
-				STR_ARG(status.n ? node : STR("")), status.n ? " is " : "",
-				STR_ARG(status), status.n ? ")" : "");
+		cell(o, S_PLAIN,
+				say_text(o, res,
+						"{answer}[{?node_status} ({node} is {node_status})]"));
 	}
 	row_end(o);
 }
@@ -297,8 +267,7 @@ static int ask_several(struct cli *c, const struct ask *ask, const struct entrie
 	if (r < 0)
 		return r;
 	if (c->json) {
-		json_write(&c->out.buf, list);
-		buf_addc(&c->out.buf, '\n');
+		out_json(&c->out, list);
 	} else if (failed) {
 		out_f(&c->out, "%zu of %zu failed.  Next: overseer inbox\n", failed, x->n);
 	}

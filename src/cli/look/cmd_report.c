@@ -1,10 +1,10 @@
 /* Reports: of a goal (Markdown, HTML), of the detectors, and of a period. */
 #include <time.h>
 
-#include "base/duration.h"
 #include "base/str.h"
 #include "cli/call/command.h"
 #include "cli/out/cost.h"
+#include "cli/out/say.h"
 #include "cli/report/report_page.h"
 #include "core/capacity/auto_mode.h"
 #include "core/op/params.h"
@@ -107,14 +107,9 @@ static void show_hints(struct cli *c, const value *hints)
 		else if (now && now->kind == V_REAL)
 			buf_addf(&text, " (now %g)", now->r);
 		out_styled(&c->out, S_YELLOW, STR("Hint  "));
-		out_f(&c->out,
-				STR_FMT ": " STR_FMT ".\n      To " STR_FMT ": " STR_FMT STR_FMT
-					" in config.toml, then " STR_FMT "\n",
-				STR_ARG(value_str_at(h, "observation")),
-				STR_ARG(value_str_at(h, "likely")),
-				STR_ARG(value_str_at(h, "adjust")),
-				STR_ARG(value_str_at(h, "option")), STR_ARG(buf_str(&text)),
-				STR_ARG(value_str_at(h, "command")));
+		say(&c->out, h, "{observation}: {likely}.\n      To {adjust}: {option}");
+		buf_adds(&c->out.buf, buf_str(&text));
+		say(&c->out, h, " in config.toml, then {command}\n");
 	}
 }
 
@@ -134,11 +129,7 @@ static int show_detectors(struct cli *c, struct ov_err *err)
 	if (r != 0 || done)
 		return r;
 	rows = value_at(doc, "detectors");
-	out_f(&c->out, "%lld %s looked at, %lld %s.\n", (long long)value_int_at(doc, "iterations"),
-			plural(value_int_at(doc, "iterations"), "iteration", "iterations"),
-			(long long)value_int_at(value_at(doc, "total"), "detections"),
-			plural(value_int_at(value_at(doc, "total"), "detections"), "detection",
-					"detections"));
+	say(&c->out, doc, "{iterations:#iteration} looked at, {total.detections:#detection}.\n");
 	cell(&c->out, S_DIM, STR("DETECTOR"));
 	for (size_t i = 0; i < ARRAY_LEN(head); i++)
 		cell_right(&c->out, S_DIM, str_from(head[i]));
@@ -175,12 +166,10 @@ static void say_work(struct cli *c, const value *doc)
 	int64_t fixed = value_int_at(doc, "fixed_on_retry"),
 		resolved = value_int_at(doc, "conflicts_resolved");
 
-	buf_addf(&b, "%lld %s, %lld accepted", (long long)value_int_at(doc, "runs"),
-			plural(value_int_at(doc, "runs"), "run", "runs"),
-			(long long)value_int_at(doc, "accepted"));
-	if (value_int_at(doc, "accepted_unchecked"))
-		buf_addf(&b, " (%lld not checked)",
-				(long long)value_int_at(doc, "accepted_unchecked"));
+	buf_adds(&b,
+			say_text(&c->out, doc,
+					"{runs:#run}, {accepted:n} accepted"
+					"[{?accepted_unchecked} ({accepted_unchecked:n} not checked)]"));
 	clause(&b, ", ", value_int_at(doc, "rejected"), "rejected by verification",
 			"rejected by verification");
 	if (fixed)
@@ -275,7 +264,6 @@ static void say_waiting(struct cli *c, const value *doc)
 
 static int show_period(struct cli *c, struct ov_err *err)
 {
-	str unattended;
 	const value *doc;
 	bool done;
 	int r;
@@ -287,13 +275,9 @@ static int show_period(struct cli *c, struct ov_err *err)
 			&doc, &done, err);
 	if (r != 0 || done)
 		return r;
-	unattended = duration_format_short(c->arena, value_int_at(doc, "unattended_ms"));
-	if (value_int_at(doc, "people"))
-		out_f(&c->out, "Since " STR_FMT " (the last " STR_FMT " unattended): ",
-				STR_ARG(out_clock(&c->out, value_str_at(doc, "since"))),
-				STR_ARG(unattended));
-	else
-		out_f(&c->out, STR_FMT " unattended. ", STR_ARG(unattended));
+	say(&c->out, doc,
+			"[{?people}Since {since:clock} (the last {unattended_ms:took} unattended): "
+			"|{unattended_ms:took} unattended. ]");
 	say_work(c, doc);
 	say_ends(c, doc);
 	say_troubles(c, doc);

@@ -13,7 +13,6 @@
 #include "cli/work/goal.h"
 #include "cli/work/worker.h"
 #include "data/report/terminal.h"
-#include "data/value/json.h"
 #include "sys/host/clock.h"
 
 enum { NEED_LINES = 2, WAIT_LINES = 1 }; /* of what a failed agent wrote last */
@@ -326,8 +325,7 @@ static void redraw(struct cli *c, const value *s)
 
 	o->now = clock_wall();
 	if (c->json) {
-		json_write(&o->buf, s);
-		buf_addc(&o->buf, '\n');
+		out_json(o, s);
 		return;
 	}
 	o->arena = &a;

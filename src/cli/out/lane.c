@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/str.h"
+#include "cli/out/say.h"
 
 enum { LINE_COLUMNS = 120 };
 
@@ -45,19 +46,20 @@ str lane_words(struct out *o, const value *lane)
 
 static void lane_row(struct out *o, const value *lane)
 {
-	int64_t waiting = value_int_at(lane, "waiting"), entry = value_int_at(lane, "escalation");
-	str how = value_str_at(lane, "how");
-
 	cell(o, S_BOLD, value_str_at(lane, "agent"));
 	cell(o, S_YELLOW, lane_words(o, lane));
 	cell_f(o, S_DIM, "since " STR_FMT, STR_ARG(moment(o, value_str_at(lane, "since"))));
-	cell_f(o, S_PLAIN, "%lld task%s wait%s", (long long)waiting, waiting == 1 ? "" : "s",
-			waiting == 1 ? "s" : "");
-	if (entry)
-		cell_f(o, S_DIM, "overseer inbox show %lld", (long long)entry);
-	if (how.n)
+	cell(o, S_PLAIN,
+			say_text(o, lane,
+					value_int_at(lane, "waiting") == 1
+							? "{waiting:#task} waits"
+							: "{waiting:#task} wait"));
+	if (value_int_at(lane, "escalation"))
+		cell(o, S_DIM, say_text(o, lane, "overseer inbox show {escalation:n}"));
+	if (value_str_at(lane, "how").n)
 		cell_f(o, S_DIM, "known by " STR_FMT,
-				STR_ARG(out_short(o, out_prose(o, how), 100)));
+				STR_ARG(out_short(o, out_prose(o, value_str_at(lane, "how")),
+						100)));
 	row_end(o);
 }
 

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "data/id/ulid.h"
+#include "data/value/json.h"
 #include "sys/host/clock.h"
 
 enum { ID_MIN = 10, ID_CERTAIN = 16, ID_PREFIX_MAX = 8, HASH_LEN = 40, HASH_SHOWN = 12 };
@@ -166,6 +167,12 @@ void out_text(struct out *o, str s)
 void out_styled(struct out *o, enum style style, str s)
 {
 	add_styled(o, style, out_clean(o, s));
+}
+
+void out_json(struct out *o, const value *v)
+{
+	json_write(&o->buf, v);
+	buf_addc(&o->buf, '\n');
 }
 
 void out_keep_lines(struct out *o, int64_t lines)

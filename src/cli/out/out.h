@@ -37,6 +37,8 @@ void out_f(struct out *o, const char *fmt, ...) _printf_(2, 3);
 /* Text from outside, on one line. */
 void out_text(struct out *o, str s);
 void out_styled(struct out *o, enum style style, str s);
+/* A value as a line of JSON. */
+void out_json(struct out *o, const value *v);
 /* Of what was put out and is not written yet, only so many of the last lines. */
 void out_keep_lines(struct out *o, int64_t lines);
 /* Text from outside of many lines, each with a prefix. */

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "cli/out/out.h"
+#include "cli/out/say.h"
 
 enum { ACTS_SHOWN = 5, ACTS_CALM = 3 };
 
@@ -57,25 +58,16 @@ static str doing(const value *w)
 	return STR("");
 }
 
-static str remediation(struct out *o, const value *r)
-{
-	str log = value_str_at(r, "log");
-
-	return arena_printf(o->arena, STR_FMT " is asked to mend it (" STR_FMT ")%s" STR_FMT,
-			STR_ARG(value_str_at(r, "agent")), STR_ARG(value_str_at(r, "failure")),
-			log.n ? "; see " : "", STR_ARG(log));
-}
-
 /* The daemon that it watches, and how often that was started again. */
 static str watched(struct out *o, const value *status)
 {
-	const value *w = value_at(status, "watch"), *d = value_at(status, "daemon");
-	long long pid = value_int_at(w, "daemon_pid"), n = value_int_at(w, "restarts_24h");
-	str up = pid == value_int_at(d, "pid") ? out_age(o, value_str_at(d, "started_at"))
-					       : STR("-");
+	bool same = value_int_at(value_at(status, "watch"), "daemon_pid") ==
+			value_int_at(value_at(status, "daemon"), "pid");
 
-	return arena_printf(o->arena, "daemon pid %lld up " STR_FMT "   %lld restart%s in 24h", pid,
-			STR_ARG(up), n, n == 1 ? "" : "s");
+	return say_text(o, status,
+			same ? "daemon pid {watch.daemon_pid:n} up {daemon.started_at:age}"
+			       "   {watch.restarts_24h:#restart} in 24h"
+			     : "daemon pid {watch.daemon_pid:n} up -   {watch.restarts_24h:#restart} in 24h");
 }
 
 /* What it is about, in a sentence. */
@@ -87,13 +79,14 @@ static str status_watch_about(struct out *o, const value *status)
 	if (str_is(state, "stopped"))
 		return value_str_at(w, "reason");
 	if (str_is(state, "gone"))
-		return arena_printf(o->arena,
-				"pid %lld ended without saying so: nobody watches the daemon",
-				(long long)value_int_at(w, "pid"));
+		return say_text(o, w,
+				"pid {pid:n} ended without saying so: nobody watches the daemon");
 	if (str_is(state, "unknown"))
 		return STR("watch.json cannot be read");
 	if (value_str_at(value_at(w, "remediation"), "since").n)
-		return remediation(o, value_at(w, "remediation"));
+		return say_text(o, w,
+				"{remediation.agent} is asked to mend it ({remediation.failure})"
+				"[{?remediation.log}; see {remediation.log}]");
 	return words.n ? words : watched(o, status);
 }
 
@@ -124,21 +117,15 @@ static void act_rows(struct out *o, const value *last, size_t shown)
 
 static void show_next(struct out *o, const value *status)
 {
-	const value *w = value_at(status, "watch");
-	str manual = value_str_at(w, "manual_file");
+	bool waits = str_is(value_str_at(value_at(status, "watch"), "detail"), "waiting");
 
-	out_f(o, "  Next: overseer explain daemon");
-	if (manual.n) {
-		out_f(o, "     or, when you have seen to it:  rm ");
-		out_text(o, value_str_at(value_at(status, "daemon"), "dir"));
-		out_f(o, "/");
-		out_text(o, manual);
-		out_f(o, " && overseer watch");
-	} else if (!value_bool_at(w, "alive")) {
-		out_f(o, "     or     overseer watch");
-	} else if (str_is(value_str_at(w, "detail"), "waiting")) {
-		out_f(o, "     or     overseer up");
-	}
+	say(o, status,
+			"  Next: overseer explain daemon"
+			"[{?watch.manual_file}     or, when you have seen to it:  "
+			"rm {daemon.dir}/{watch.manual_file} && overseer watch"
+			"|[{!watch.alive}     or     overseer watch]]");
+	if (waits)
+		say(o, status, "[{!watch.manual_file}[{?watch.alive}     or     overseer up]]");
 	out_f(o, "\n");
 }
 

@@ -15,7 +15,6 @@
 #include "cli/out/out.h"
 #include "cli/work/work.h"
 #include "core/op/params.h"
-#include "data/value/json.h"
 
 enum {
 	LOG_PAGE = 256 * 1024,
@@ -135,8 +134,7 @@ static void print_page(struct log *g, const value *page)
 	struct cli *c = g->c;
 
 	if (c->json) {
-		json_write(&c->out.buf, page);
-		buf_addc(&c->out.buf, '\n');
+		out_json(&c->out, page);
 		return;
 	}
 	if (left_out && !g->raw)

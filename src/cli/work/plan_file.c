@@ -59,8 +59,7 @@ static void print_json(struct cli *c, str path, const struct plan_report *r)
 	value *v = plan_report_view(c->arena, r);
 
 	value_put(c->arena, v, "file", value_str(c->arena, path));
-	json_write(&c->out.buf, v);
-	buf_addc(&c->out.buf, '\n');
+	out_json(&c->out, v);
 }
 
 static void print_good(struct cli *c, str path, const struct plan_report *r)
