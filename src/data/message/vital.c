@@ -256,19 +256,25 @@ bool health_read(str line, struct health *ret)
 	return true;
 }
 
+value *act_value(struct arena *a, const struct act *x)
+{
+	value *v = value_object(a);
+
+	value_put(a, v, "n", value_int(a, x->n));
+	value_put(a, v, "time", value_time(a, x->at));
+	value_put(a, v, "watch", value_cstr(a, x->watch));
+	value_put(a, v, "kind", value_cstr(a, act_names[x->kind]));
+	value_put(a, v, "failure", value_cstr(a, failure_names[x->failure]));
+	value_put(a, v, "instance", value_cstr(a, x->instance));
+	value_put(a, v, "text", value_cstr(a, x->text));
+	return v;
+}
+
 void act_write(const struct act *x, struct buf *out)
 {
 	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-	value *v = value_object(&a);
 
-	value_put(&a, v, "n", value_int(&a, x->n));
-	value_put(&a, v, "time", value_time(&a, x->at));
-	value_put(&a, v, "watch", value_cstr(&a, x->watch));
-	value_put(&a, v, "kind", value_cstr(&a, act_names[x->kind]));
-	value_put(&a, v, "failure", value_cstr(&a, failure_names[x->failure]));
-	value_put(&a, v, "instance", value_cstr(&a, x->instance));
-	value_put(&a, v, "text", value_cstr(&a, x->text));
-	write_line(out, v);
+	write_line(out, act_value(&a, x));
 }
 
 bool act_read(str line, struct act *ret)

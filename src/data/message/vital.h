@@ -163,6 +163,8 @@ const char *act_kind_name(enum act_kind k);
 const char *failure_name(enum failure f);
 const char *failure_help(enum failure f);
 bool failure_from_name(str name, enum failure *ret);
-/* {"n", "time", "watch", "kind", "failure", "instance", "text"} and a line's end. */
+/* {"n", "time", "watch", "kind", "failure", "instance", "text"}; texts are those of the act. */
+value *act_value(struct arena *a, const struct act *x);
+/* The same as a line. */
 void act_write(const struct act *x, struct buf *out);
 bool act_read(str line, struct act *ret);

@@ -76,19 +76,8 @@ static value *last_view(struct arena *a, const struct watch_report *r)
 {
 	value *list = value_array(a);
 
-	for (size_t i = 0; i < r->last_n; i++) {
-		const struct act *x = &r->last[i];
-		value *v = value_object(a);
-
-		value_put(a, v, "n", value_int(a, x->n));
-		value_put(a, v, "time", value_time(a, x->at));
-		value_put(a, v, "watch", value_cstr(a, x->watch));
-		value_put(a, v, "kind", value_cstr(a, act_kind_name(x->kind)));
-		value_put(a, v, "failure", value_cstr(a, failure_name(x->failure)));
-		value_put(a, v, "instance", value_cstr(a, x->instance));
-		value_put(a, v, "text", value_cstr(a, x->text));
-		value_push(a, list, v);
-	}
+	for (size_t i = 0; i < r->last_n; i++)
+		value_push(a, list, act_value(a, &r->last[i]));
 	return list;
 }
 
