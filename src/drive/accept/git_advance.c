@@ -150,10 +150,8 @@ static int back_build(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
-static int back_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int back_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	c->side = git_line(c, o);
 	return GIT_NEXT;
 }
@@ -184,7 +182,7 @@ static const struct git_step revert_steps[] = {
 	STEP_SUB("move the target branch", NULL, git_moved_steps),
 	STEP_SUB("look at the user's checkout", unless_already, git_holder_steps),
 	STEP_SUB("read who commits", unless_already, git_identity_steps),
-	STEP_RUN("take it back", back_build, back_judge),
+	STEP_TAKE("take it back", back_build, back_take),
 	STEP_SUB("take it back", unless_already, git_squash_steps, .inject = "git-revert-made"),
 	STEP_RUN("take it back", gone_already, NULL),
 	STEP_SUB("move the target branch", unless_already, git_move_steps,

@@ -129,12 +129,10 @@ static int remote_build(struct git_call *c, struct ov_err *err _unused_)
 			c->commit.p, "refs/remotes", NULL);
 }
 
-static int remote_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int remote_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	str rest = o->out, line, end = arena_printf(&c->arena, "/" STR_FMT, STR_ARG(c->target));
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	while (str_split(&rest, '\n', &line))
 		if (str_ends(line, end))
 			c->res.mover = GIT_MOVER_REMOTE;
@@ -191,7 +189,7 @@ static int lost_judge(struct git_call *c, const struct git_out *o, struct ov_err
 static const struct git_step moved_steps[] = {
 	STEP_RUN("read the target branch", now_build, now_judge),
 	STEP_RUN("see whether such moves are recorded", recorded_build, recorded_judge),
-	STEP_RUN("see who moved the target branch", remote_build, remote_judge),
+	STEP_TAKE("see who moved the target branch", remote_build, remote_take),
 	STEP_RUN("list what is new on the target branch", news_build, news_judge),
 	STEP_RUN("count what is no longer on the target branch", lost_build, lost_judge),
 	STEP_END,

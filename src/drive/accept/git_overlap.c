@@ -317,10 +317,8 @@ static int changes_build(struct git_call *c, struct ov_err *err _unused_)
 			"--no-renames", "--no-ext-diff", c->target_oid.p, c->commit.p, "--", NULL);
 }
 
-static int changes_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int changes_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	c->changes = arena_str(&c->arena, o->out);
 	return GIT_NEXT;
 }
@@ -333,13 +331,11 @@ static int entries_build(struct git_call *c, struct ov_err *err _unused_)
 	return git_at_holder(c);
 }
 
-static int entries_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int entries_take(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	struct look l = { .c = c, .a = &c->arena };
 	int r;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	map_init(&l.change_at, 0);
 	map_init(&l.entry_at, 0);
 	map_init(&l.known, 0);
@@ -354,7 +350,7 @@ static int entries_judge(struct git_call *c, const struct git_out *o, struct ov_
 }
 
 const struct git_step git_overlap_steps[] = {
-	STEP_RUN("list what is to change", changes_build, changes_judge),
-	STEP_RUN("see what the user has changed", entries_build, entries_judge),
+	STEP_TAKE("list what is to change", changes_build, changes_take),
+	STEP_TAKE("see what the user has changed", entries_build, entries_take),
 	STEP_END,
 };

@@ -38,10 +38,8 @@ static int whole_build(struct git_call *c, struct ov_err *err)
 	return GIT_NEXT;
 }
 
-static int whole_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int whole_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	c->side = git_line(c, o);
 	return GIT_NEXT;
 }
@@ -66,7 +64,7 @@ static const struct git_step pick_steps[] = {
 	STEP_SUB("find the target branch", NULL, git_target_steps),
 	STEP_SUB("keep what is in the worktree", rescue, git_rescue_steps),
 	STEP_RUN("store what is uncommitted", git_filtered, NULL),
-	STEP_RUN("gather what is in the worktree", whole_build, whole_judge),
+	STEP_TAKE("gather what is in the worktree", whole_build, whole_take),
 	STEP_SUB("look for an earlier pick", NULL, git_earlier_steps),
 	STEP_SUB("move the target branch", NULL, git_moved_steps),
 	STEP_SUB("look at the user's checkout", unless_already, git_holder_steps),

@@ -81,12 +81,10 @@ static bool is(str have, str want)
 	return !want.n || str_eq(have, want);
 }
 
-static int made_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int made_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	str rest = o->out, parents = { 0 }, name = { 0 }, email = { 0 };
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	str_split(&rest, '\n', &parents);
 	str_split(&rest, '\n', &name);
 	str_split(&rest, '\n', &email);
@@ -139,10 +137,8 @@ static int both_build(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
-static int both_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int both_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	c->side = git_line(c, o);
 	return GIT_NEXT;
 }
@@ -158,7 +154,7 @@ static int keep_build(struct git_call *c, struct ov_err *err _unused_)
 
 static const struct git_step keep_steps[] = {
 	STEP_RUN("see what is kept", kept_build, kept_judge),
-	STEP_RUN("keep the branch's commits", both_build, both_judge),
+	STEP_TAKE("keep the branch's commits", both_build, both_take),
 	STEP_RUN("keep the branch's commits", keep_build, NULL),
 	STEP_END,
 };
@@ -276,7 +272,7 @@ static const struct git_step make_steps[] = {
 			.inject = "git-rebase-fetched"),
 	STEP_SUB("read the branches", forwarded, git_refs_steps),
 	STEP_SUB("look at the user's checkout", NULL, git_holder_steps),
-	STEP_RUN("look for an earlier candidate", made_build, made_judge),
+	STEP_TAKE("look for an earlier candidate", made_build, made_take),
 	STEP_SUB("rebase onto the target", squash, git_squash_steps,
 			.inject = "git-rebase-squashed"),
 	STEP_SUB("tell the agent where the target is", conflict_only, git_publish_steps),

@@ -90,14 +90,12 @@ static int apart_build(struct git_call *c, struct ov_err *err _unused_)
 			"--", NULL);
 }
 
-static int apart_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int apart_take(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	str line = git_line(c, o), ours = { 0 };
 	int64_t ahead, behind;
 	int r;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	if (!str_split(&line, '\t', &ours) || !str_to_i64(ours, &ahead) ||
 			!str_to_i64(line, &behind))
 		return ov_fail(err, OV_EIO, "git rev-list gave no numbers");
@@ -121,10 +119,8 @@ static int fetched_build(struct git_call *c, struct ov_err *err _unused_)
 			NULL);
 }
 
-static int fetched_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int fetched_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	c->commit = git_line(c, o);
 	return GIT_NEXT;
 }
@@ -139,8 +135,8 @@ static int forwarded(struct git_call *c, struct ov_err *err _unused_)
 const struct git_step git_fetch_steps[] = {
 	STEP_RUN("read how ssh is called", ssh_build, ssh_judge),
 	STEP_RUN("fetch the target branch", fetch_build, fetch_judge),
-	STEP_RUN("compare with the remote", apart_build, apart_judge),
-	STEP_RUN("read what was fetched", fetched_build, fetched_judge),
+	STEP_TAKE("compare with the remote", apart_build, apart_take),
+	STEP_TAKE("read what was fetched", fetched_build, fetched_take),
 	STEP_SUB("fast-forward the target branch", NULL, git_move_steps),
 	STEP_RUN("fast-forward the target branch", forwarded, NULL),
 	STEP_END,

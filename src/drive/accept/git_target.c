@@ -121,12 +121,10 @@ const struct git_step git_earlier_steps[] = {
 
 /* The checkout that has the target, usually the user's. */
 
-static int holder_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int holder_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	const char *busy, *op;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	git_holder_parse(c, o->out, c->target);
 	if (c->holder)
 		git_holder_admin(c);
@@ -150,7 +148,7 @@ static int holder_judge(struct git_call *c, const struct git_out *o, struct ov_e
 }
 
 const struct git_step git_holder_steps[] = {
-	STEP_RUN("see who has the target branch", git_holder_build, holder_judge),
+	STEP_TAKE("see who has the target branch", git_holder_build, holder_take),
 	STEP_END,
 };
 
@@ -209,10 +207,8 @@ static int squash_build(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
-static int squash_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int squash_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	c->commit = git_line(c, o);
 	return GIT_NEXT;
 }
@@ -221,7 +217,7 @@ const struct git_step git_squash_steps[] = {
 	STEP_RUN("merge with the target", merge_build, git_merge_judge),
 	STEP_RUN("look for an earlier accept", nothing_build, nothing_judge),
 	STEP_SUB("read who commits", NULL, git_identity_steps),
-	STEP_RUN("squash", squash_build, squash_judge),
+	STEP_TAKE("squash", squash_build, squash_take),
 	STEP_END,
 };
 

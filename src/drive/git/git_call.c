@@ -235,7 +235,7 @@ static void call_ended(struct git_call *c, const struct git_out *o)
 
 	if (call_repeats(c, step, o))
 		r = GIT_AGAIN;
-	else if (step->judge)
+	else if (step->judge && !(step->takes && o->code != 0))
 		r = step->judge(c, o, &err);
 	else
 		r = o->code == 0 ? GIT_NEXT : git_fail(c, o, &err);

@@ -97,10 +97,8 @@ static int move_build(struct git_call *c, struct ov_err *err _unused_)
 			"--ignore-submodules=none", c->target_oid.p, c->commit.p, "--", NULL);
 }
 
-static int move_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int move_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	c->res.detail = git_names_reason(c, o->out);
 	if (!c->res.detail.n)
 		return GIT_NEXT;
@@ -109,6 +107,6 @@ static int move_judge(struct git_call *c, const struct git_out *o, struct ov_err
 }
 
 const struct git_step git_names_move_steps[] = {
-	STEP_RUN("look for names that may not be committed", move_build, move_judge),
+	STEP_TAKE("look for names that may not be committed", move_build, move_take),
 	STEP_END,
 };

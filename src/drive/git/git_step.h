@@ -36,6 +36,7 @@ struct git_step {
 	int (*build)(struct git_call *c, struct ov_err *err); /* NULL: only `sub` */
 	int (*judge)(struct git_call *c, const struct git_out *o,
 			struct ov_err *err); /* NULL: 0 or fail */
+	bool takes; /* `judge` is asked only about a command that ended well; any other fails */
 	const struct git_step
 			*sub; /* instead of a command: a table, ended by a row without `what` */
 	const char *inject;   /* injection point after the step */
@@ -44,6 +45,8 @@ struct git_step {
 /* Rows of a table. A row that runs no command has a build that answers GIT_SKIP. */
 #define STEP_RUN(what_, build_, judge_, ...) \
 	((struct git_step){ .what = what_, .build = build_, .judge = judge_, ##__VA_ARGS__ })
+#define STEP_TAKE(what_, build_, take_, ...) \
+	STEP_RUN(what_, build_, take_, .takes = true, ##__VA_ARGS__)
 #define STEP_SUB(what_, build_, sub_, ...) \
 	((struct git_step){ .what = what_, .build = build_, .sub = sub_, ##__VA_ARGS__ })
 #define STEP_END ((struct git_step){ .what = NULL })

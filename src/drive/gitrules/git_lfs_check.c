@@ -37,13 +37,11 @@ static bool next_change(str *rest, str *oid, str *name)
 	return true;
 }
 
-static int diff_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int diff_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str rest = o->out, oid, name;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	/* Or does the work bring rules that may name some? */
 	if (!git_lfs_ruled(c) && !str_contains(o->out, STR(".gitattributes")))
 		return GIT_LEAVE;
@@ -62,14 +60,12 @@ static int sizes_build(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
-static int sizes_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int sizes_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str rest = o->out, line, oid, type;
 	int64_t size;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	while (str_split(&rest, '\n', &line))
 		if (str_split(&line, ' ', &oid) && str_split(&line, ' ', &type) &&
 				str_is(type, "blob") && str_to_i64(line, &size) &&
@@ -125,14 +121,12 @@ static enum content content_of(struct git_call *c, str text)
 }
 
 /* "OID SIZE\nTEXT\n" each. What is left of c->pointers are those without content: "OID ?", or "OID !". */
-static int read_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int read_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str rest = o->out, line, oid;
 	int64_t size;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	while (str_split(&rest, '\n', &line) && str_split(&line, ' ', &oid) &&
 			str_to_i64(line, &size) && size >= 0 && (size_t)size < rest.n) {
 		enum content what = content_of(c, str_sub(rest, 0, (size_t)size));
@@ -183,13 +177,11 @@ static str reason(struct git_call *c, struct map *bad)
 }
 
 /* Bad are those whose content has another size, and the missing ones that are new. */
-static int known_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int known_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	str rest = o->out, line, oid;
 	struct map known, bad;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	map_init(&known, 0);
 	map_init(&bad, 0);
 	while (str_split(&rest, '\n', &line))
@@ -223,10 +215,10 @@ static int harvest_refuse(struct git_call *c, struct ov_err *err _unused_)
 }
 
 const struct git_step git_lfs_harvest_steps[] = {
-	STEP_RUN("list what changed", harvest_diff, diff_judge),
-	STEP_RUN("look for pointers", sizes_build, sizes_judge),
-	STEP_RUN("read the pointers", read_build, read_judge),
-	STEP_RUN("look for pointers that were there before", harvest_known, known_judge),
+	STEP_TAKE("list what changed", harvest_diff, diff_take),
+	STEP_TAKE("look for pointers", sizes_build, sizes_take),
+	STEP_TAKE("read the pointers", read_build, read_take),
+	STEP_TAKE("look for pointers that were there before", harvest_known, known_take),
 	STEP_RUN("refuse it", harvest_refuse, NULL),
 	STEP_END,
 };
@@ -251,10 +243,10 @@ static int move_refuse(struct git_call *c, struct ov_err *err _unused_)
 }
 
 const struct git_step git_lfs_move_steps[] = {
-	STEP_RUN("list what changed", move_diff, diff_judge),
-	STEP_RUN("look for pointers", sizes_build, sizes_judge),
-	STEP_RUN("read the pointers", read_build, read_judge),
-	STEP_RUN("look for pointers that were there before", move_known, known_judge),
+	STEP_TAKE("list what changed", move_diff, diff_take),
+	STEP_TAKE("look for pointers", sizes_build, sizes_take),
+	STEP_TAKE("read the pointers", read_build, read_take),
+	STEP_TAKE("look for pointers that were there before", move_known, known_take),
 	STEP_RUN("refuse it", move_refuse, NULL),
 	STEP_END,
 };

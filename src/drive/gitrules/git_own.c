@@ -162,7 +162,7 @@ static int config_build(struct git_call *c, struct ov_err *err)
 	return git_run(c, AT_REPO, GIT_READS, "config", "--list", "-z", "--show-scope", NULL);
 }
 
-static int config_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int config_take(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	_cleanup_(buf_done) struct buf b = BUF_INIT, filters = BUF_INIT;
 	str rest = o->out, entry, name, scope;
@@ -171,8 +171,6 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	bool lfs = false, any = false, some = false;
 	int r;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	buf_adds(&b, STR("[core]\n\trepositoryformatversion = 1\n\tbare = false\n"));
 	while (str_split(&rest, '\0', &scope) && str_split(&rest, '\0', &entry)) {
 		bool valued = str_find_byte(entry, '\n') < entry.n;
@@ -223,7 +221,7 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 }
 
 const struct git_step git_own_steps[] = {
-	STEP_RUN("record the configuration", config_build, config_judge),
+	STEP_TAKE("record the configuration", config_build, config_take),
 	STEP_END,
 };
 

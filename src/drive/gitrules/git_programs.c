@@ -246,7 +246,7 @@ static bool names_others(struct git_call *c, str rules)
 }
 
 /* The base's rules come after them where it names another filter, which has to stay. */
-static int rules_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int rules_take(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	struct git_attributes *files = arena_array(&c->arena, struct git_attributes,
 			GIT_ATTRIBUTES_FILES + 2);
@@ -255,8 +255,6 @@ static int rules_judge(struct git_call *c, const struct git_out *o, struct ov_er
 	size_t n = 1;
 	int r;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	files[0].text = git_own_text(c, USERS);
 	while (n <= GIT_ATTRIBUTES_FILES && str_split(&rest, '\0', &name))
 		files[n++] = (struct git_attributes){ folder_of(name), read_in_tree(c, name) };
@@ -273,7 +271,7 @@ static int rules_judge(struct git_call *c, const struct git_out *o, struct ov_er
 }
 
 const struct git_step git_rules_steps[] = {
-	STEP_RUN("see for which files programs run", rules_build, rules_judge),
+	STEP_TAKE("see for which files programs run", rules_build, rules_take),
 	STEP_RUN("see for which files programs run", attributes, NULL),
 	STEP_END,
 };

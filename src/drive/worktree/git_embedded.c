@@ -274,10 +274,8 @@ static int tree_build(struct git_call *c, struct ov_err *err _unused_)
 	return git_run(c, AT_ADMIN, GIT_TEMP_INDEX, "write-tree", NULL);
 }
 
-static int tree_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int tree_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	c->rescue.whole = git_line(c, o);
 	unlink(c->index);
 	return GIT_NEXT;
@@ -288,7 +286,7 @@ const struct git_step git_embedded_keep_steps[] = {
 	STEP_RUN("read the files of other repositories", hash_build, hash_judge),
 	STEP_RUN("add the files of other repositories", files_build, NULL),
 	STEP_RUN("add the links of other repositories", links_build, NULL),
-	STEP_RUN("write it as a tree", tree_build, tree_judge),
+	STEP_TAKE("write it as a tree", tree_build, tree_take),
 	STEP_END,
 };
 

@@ -139,10 +139,8 @@ static int back_head(struct git_call *c, struct ov_err *err _unused_)
 			arena_printf(&c->arena, STR_FMT "^{tree}", STR_ARG(c->head)).p, NULL);
 }
 
-static int back_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int back_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	c->head_tree = git_line(c, o);
 	c->commit = (str){ 0 };
 	return GIT_NEXT;
@@ -153,7 +151,7 @@ static const struct git_step back_steps[] = {
 	STEP_SUB("read what was committed", NULL, git_own_index_steps),
 	STEP_RUN("see what was merged", brought_build, NULL),
 	STEP_RUN("leave what was unfinished", back_build, NULL),
-	STEP_RUN("leave what was unfinished", back_head, back_judge),
+	STEP_TAKE("leave what was unfinished", back_head, back_take),
 	STEP_END,
 };
 
@@ -193,10 +191,8 @@ static int tree_build(struct git_call *c, struct ov_err *err _unused_)
 	return c->tree.n ? GIT_SKIP : git_run(c, AT_ADMIN, 0, "write-tree", NULL);
 }
 
-static int tree_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int tree_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	c->tree = git_line(c, o);
 	return GIT_NEXT;
 }
@@ -226,10 +222,8 @@ static int commit_build(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
-static int commit_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int commit_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	c->commit = git_line(c, o);
 	return GIT_NEXT;
 }
@@ -340,10 +334,8 @@ static const str *listed(struct git_call *c, str out, char sep, size_t *ret_n)
 	return list;
 }
 
-static int count_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int count_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	for (size_t i = 0; i < o->out.n; i++)
 		c->res.commits += o->out.p[i] == '\n';
 	if (c->res.commits)
@@ -360,7 +352,7 @@ static int files_build(struct git_call *c, struct ov_err *err _unused_)
 }
 
 /* First what changes and how, then "4\t1\tNAME" each; dashes in place of numbers: it is no text. */
-static int files_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int files_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	str *list = arena_array(&c->arena, str, GIT_LISTED), rest = o->out, entry, added, removed,
 	    reason;
@@ -368,8 +360,6 @@ static int files_judge(struct git_call *c, const struct git_out *o, struct ov_er
 	size_t bytes = 0;
 	int64_t n;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	reason = git_names_reason(c, rest);
 	if (reason.n)
 		c->res.refused = reason;
@@ -452,14 +442,12 @@ static bool is_listed(const str *list, size_t n, str path)
 }
 
 /* After a move there is more between the two than the run's own: of that, what differs from the base. */
-static int touched_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int touched_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	const str *all;
 	str *own;
 	size_t n;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	all = listed(c, o->out, '\0', &n);
 	own = arena_array(&c->arena, str, n);
 	for (size_t i = 0; i < n; i++)
@@ -497,21 +485,21 @@ static const struct git_step harvest_steps[] = {
 	STEP_RUN("add the leftovers", add_build, NULL),
 	STEP_SUB("take over large files", NULL, git_lfs_own_steps),
 	STEP_RUN("add the submodules' commits", links_build, NULL),
-	STEP_RUN("write the leftovers as a tree", tree_build, tree_judge),
-	STEP_RUN("commit the leftovers", commit_build, commit_judge),
+	STEP_TAKE("write the leftovers as a tree", tree_build, tree_take),
+	STEP_TAKE("commit the leftovers", commit_build, commit_take),
 	STEP_RUN("move the branch", branch_build, NULL, .inject = "git-harvest-committed"),
 	STEP_RUN("follow", followed, NULL),
 	STEP_SUB("read what was committed", NULL, git_own_index_steps),
 	STEP_SUB("make the agent's git folder", changed_only, git_publish_steps),
 	STEP_RUN("check the base", base_build, base_judge),
 	STEP_RUN("find where the branch began", fork_build, fork_judge),
-	STEP_RUN("count the commits", count_build, count_judge),
-	STEP_RUN("count the files", files_build, files_judge),
+	STEP_TAKE("count the commits", count_build, count_take),
+	STEP_TAKE("count the files", files_build, files_take),
 	STEP_SUB("look for content that is not there", NULL, git_lfs_harvest_steps),
 	STEP_SUB("look for new rules", NULL, git_filters_harvest_steps),
 	STEP_RUN("list the leftovers", leftovers_build, leftovers_judge),
 	STEP_RUN("see where the run began", since_build, since_judge),
-	STEP_RUN("list what the run changed", touched_build, touched_judge),
+	STEP_TAKE("list what the run changed", touched_build, touched_take),
 	STEP_END,
 };
 

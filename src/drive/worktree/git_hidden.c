@@ -30,13 +30,11 @@ static int list_build(struct git_call *c, struct ov_err *err _unused_)
 }
 
 /* "!! NAME", a folder with a slash at its end: not what is in it. */
-static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int list_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	_cleanup_(buf_done) struct buf names = BUF_INIT;
 	str rest = o->out, e;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	while (str_split(&rest, '\0', &e))
 		if (str_starts(e, STR("!! "))) {
 			buf_adds(&names, str_sub(e, 3, e.n));
@@ -171,15 +169,13 @@ static void add_entry(struct hidden_found *f, str name)
 	f->whole |= w.cut || w.closed;
 }
 
-static int base_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int base_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	_cleanup_(buf_done) struct buf sources = BUF_INIT, names = BUF_INIT, entries = BUF_INIT;
 	struct hidden_found f = { .c = c, .names = &names };
 	str rest, answers = o->out, source, name;
 	struct map known;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	map_init(&known, 0);
 	sources_of(c, c->hidden, &sources);
 	rest = buf_str(&sources);
@@ -219,9 +215,9 @@ static int aside(struct git_call *c, struct ov_err *err)
 }
 
 const struct git_step git_hidden_steps[] = {
-	STEP_RUN("see what is ignored", list_build, list_judge),
+	STEP_TAKE("see what is ignored", list_build, list_take),
 	STEP_RUN("see by which rules", rules_build, rules_judge),
-	STEP_RUN("see which rules are the base's", base_build, base_judge),
+	STEP_TAKE("see which rules are the base's", base_build, base_take),
 	STEP_SUB("rescue what is ignored by others", rescue_only, git_add_ignored_steps),
 	STEP_RUN("move what is ignored by others aside", aside, NULL),
 	STEP_END,

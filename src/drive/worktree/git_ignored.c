@@ -35,14 +35,12 @@ static int ahead_build(struct git_call *c, struct ov_err *err _unused_)
 }
 
 /* "A\0NAME\0" each. */
-static int ahead_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int ahead_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	_cleanup_(buf_done) struct buf names = BUF_INIT;
 	_cleanup_(buf_done) struct buf folders = BUF_INIT;
 	str rest = o->out, status, name;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	while (str_split(&rest, '\0', &status) && str_split(&rest, '\0', &name)) {
 		struct buf *to;
 		struct stat st;
@@ -103,15 +101,13 @@ static bool is_below(const struct map *folders, str name)
 	return false;
 }
 
-static int way_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int way_take(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	_cleanup_(buf_done) struct buf names = BUF_INIT;
 	struct map folders;
 	str rest = c->folders, name;
 	int r;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	map_init(&folders, 0);
 	while (str_split(&rest, '\0', &name))
 		if (name.n)
@@ -148,14 +144,12 @@ static int list_build(struct git_call *c, struct ov_err *err _unused_)
 }
 
 /* What git lists with a slash at its end is another repository, and stays. */
-static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int list_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	_cleanup_(buf_done) struct buf names = BUF_INIT;
 	str rest = o->out, name;
 	int64_t bytes = 0;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	while (str_split(&rest, '\0', &name)) {
 		struct stat st;
 
@@ -192,12 +186,10 @@ static int tree_build(struct git_call *c, struct ov_err *err _unused_)
 	return git_run(c, AT_ADMIN, 0, "write-tree", NULL);
 }
 
-static int tree_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int tree_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	str tree = git_line(c, o);
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	if (str_eq(tree, c->tree))
 		return GIT_LEAVE; /* they had not been ignored */
 	c->tree = tree;
@@ -216,10 +208,8 @@ static int commit_build(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
-static int commit_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int commit_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	if (c->rescue.commit.n)
 		c->rescue.old = c->rescue.commit;
 	c->rescue.commit = git_line(c, o);
@@ -243,8 +233,8 @@ const struct git_step git_add_ignored_steps[] = {
 	STEP_SUB("remove copies of large files", NULL, git_lfs_clear_steps),
 	STEP_RUN("add what was ignored", add_build, NULL),
 	STEP_SUB("take over large files", NULL, git_lfs_own_steps),
-	STEP_RUN("write it as a tree", tree_build, tree_judge),
-	STEP_RUN("commit what is rescued", commit_build, commit_judge),
+	STEP_TAKE("write it as a tree", tree_build, tree_take),
+	STEP_TAKE("commit what is rescued", commit_build, commit_take),
 	STEP_RUN("set the rescue ref", keep_build, NULL),
 	STEP_END,
 };
@@ -262,12 +252,10 @@ static int folders_build(struct git_call *c, struct ov_err *err _unused_)
 			"--no-empty-directory", "--exclude-standard", NULL);
 }
 
-static int folders_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int folders_take(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	int r;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	r = move_out(c, o->out, "files that were ignored before", err);
 	return r < 0 ? r : GIT_NEXT;
 }
@@ -296,7 +284,7 @@ static int some_build(struct git_call *c, struct ov_err *err _unused_)
 			"--exclude-standard", NULL);
 }
 
-static int some_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int some_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	_cleanup_(buf_done) struct buf names = BUF_INIT;
 	VEC(struct ignored) files = { 0 };
@@ -305,8 +293,6 @@ static int some_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	size_t n = 0;
 	struct stat st;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	/* What git lists with a slash at its end is another repository. */
 	while (str_split(&rest, '\0', &name)) {
 		struct ignored one = { .name = arena_cstr(&c->arena, name) };
@@ -347,22 +333,22 @@ static int some_add(struct git_call *c, struct ov_err *err _unused_)
 }
 
 const struct git_step git_ignored_some_steps[] = {
-	STEP_RUN("see what is ignored", some_build, some_judge),
+	STEP_TAKE("see what is ignored", some_build, some_take),
 	STEP_RUN("add some of what is ignored", some_add, git_add_judge),
 	STEP_END,
 };
 
 const struct git_step git_ignored_steps[] = {
 	STEP_RUN("see whether other files are ignored now", rules_build, NULL),
-	STEP_RUN("find what was ignored", list_build, list_judge),
+	STEP_TAKE("find what was ignored", list_build, list_take),
 	STEP_SUB("rescue what was ignored", rescue_only, git_add_ignored_steps),
-	STEP_RUN("move what was ignored aside", folders_build, folders_judge),
+	STEP_TAKE("move what was ignored aside", folders_build, folders_take),
 	STEP_END,
 };
 
 const struct git_step git_ahead_steps[] = {
-	STEP_RUN("see what comes", ahead_build, ahead_judge),
-	STEP_RUN("move what is in the way aside", way_build, way_judge),
+	STEP_TAKE("see what comes", ahead_build, ahead_take),
+	STEP_TAKE("move what is in the way aside", way_build, way_take),
 	STEP_SUB("rescue what is in the way", way_files, git_add_ignored_steps),
 	STEP_END,
 };

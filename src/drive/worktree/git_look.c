@@ -81,7 +81,7 @@ static void sort_named(struct git_call *c, str answers)
 	c->named.n = n;
 }
 
-static int refs_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int refs_take(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	str *const to[LOOK_COUNT] = {
 		[LOOK_HEAD] = &c->head,
@@ -100,8 +100,6 @@ static int refs_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	str rest = o->out, line;
 	size_t i = 0;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	for (; i < LOOK_COUNT && str_split(&rest, '\n', &line); i++)
 		*to[i] = git_oid_valid(line) ? arena_str(&c->arena, line) : (str){ 0 };
 	if (!c->res.target_seen.n)
@@ -127,10 +125,10 @@ static int taken(struct git_call *c, struct ov_err *err _unused_)
 
 const struct git_step git_refs_steps[] = {
 	STEP_SUB("take over large files", NULL, git_lfs_agent_steps),
-	STEP_RUN("read the branches", refs_build, refs_judge),
+	STEP_TAKE("read the branches", refs_build, refs_take),
 	STEP_SUB("take over what was committed", take_only, git_take_steps),
 	STEP_RUN("take over what was committed", taken, NULL),
-	STEP_RUN("read the branches", refs_build, refs_judge),
+	STEP_TAKE("read the branches", refs_build, refs_take),
 	STEP_END,
 };
 
@@ -142,12 +140,10 @@ static int target_build(struct git_call *c, struct ov_err *err _unused_)
 	return git_run(c, AT_REPO, GIT_READS, "for-each-ref", "--count=1", "refs/heads", NULL);
 }
 
-static int target_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int target_take(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	int r;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	if (o->out.n) {
 		r = ov_fail(err, OV_ENOTFOUND, "branch " STR_FMT " does not exist in %s",
 				STR_ARG(c->target), c->g->repo);
@@ -161,7 +157,7 @@ static int target_judge(struct git_call *c, const struct git_out *o, struct ov_e
 }
 
 const struct git_step git_target_steps[] = {
-	STEP_RUN("find the target branch", target_build, target_judge),
+	STEP_TAKE("find the target branch", target_build, target_take),
 	STEP_END,
 };
 

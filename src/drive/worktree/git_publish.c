@@ -425,14 +425,12 @@ static int publish_list_build(struct git_call *c, struct ov_err *err _unused_)
 			"refs/heads", "refs/remotes", "refs/tags", NULL);
 }
 
-static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int list_take(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	const char *new = beside(c, c->unnamed ? KEPT : "new");
 	const char *agent = beside(c, GIT_AGENT_DIR);
 	int r;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	c->refs_text = refs_text(c, o->out);
 	r = fill(c, new, err);
 	if (r < 0)
@@ -532,7 +530,7 @@ static int former_build(struct git_call *c, struct ov_err *err _unused_)
 
 const struct git_step git_publish_steps[] = {
 	STEP_RUN("remove what a former call left", rest_build, NULL),
-	STEP_RUN("make the agent's git folder", publish_list_build, list_judge,
+	STEP_TAKE("make the agent's git folder", publish_list_build, list_take,
 			.inject = "git-published"),
 	STEP_RUN("remove the former git folder", replaced_build, NULL),
 	STEP_RUN("remove the former entry", former_build, NULL),

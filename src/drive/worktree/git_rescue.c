@@ -73,10 +73,8 @@ static int kept_build(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
-static int kept_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int kept_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	c->rescue.kept = !o->out.n;
 	return GIT_NEXT;
 }
@@ -144,12 +142,11 @@ static bool nothing_to_keep(const struct git_call *c)
 	return !c->folder || !c->dirty || str_eq(rs->index_tree, c->head_tree);
 }
 
-static int rescue_tree_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int rescue_tree_take(struct git_call *c, const struct git_out *o,
+		struct ov_err *err _unused_)
 {
 	struct git_rescue_state *rs = &c->rescue;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	rs->tree = git_line(c, o);
 	rs->added = true;
 	return nothing_to_keep(c) ? GIT_LEAVE : GIT_NEXT;
@@ -172,10 +169,9 @@ static int index_commit_build(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
-static int index_commit_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int index_commit_take(struct git_call *c, const struct git_out *o,
+		struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	c->rescue.index_commit = git_line(c, o);
 	return GIT_NEXT;
 }
@@ -225,13 +221,11 @@ static bool ref_is_same(const struct git_rescue_state *rs, str tree, str parents
 	return true;
 }
 
-static int ref_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int ref_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	struct git_rescue_state *rs = &c->rescue;
 	str rest = git_line(c, o), tree = { 0 };
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	if (str_split(&rest, ' ', &rs->old) && rs->old.n && str_split(&rest, ' ', &tree)) {
 		rs->old = arena_str(&c->arena, rs->old);
 		if (ref_is_same(rs, tree, rest)) {
@@ -265,10 +259,8 @@ static int commit_build(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
-static int commit_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int commit_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	c->rescue.commit = git_line(c, o);
 	return GIT_NEXT;
 }
@@ -304,7 +296,7 @@ const struct git_step git_rescue_steps[] = {
 	STEP_RUN("see what is uncommitted", look_end, NULL),
 	STEP_SUB("move aside what is too large", NULL, git_oversize_steps),
 	STEP_RUN("look into other repositories", git_embedded_list, NULL),
-	STEP_RUN("see which commits are kept", kept_build, kept_judge),
+	STEP_TAKE("see which commits are kept", kept_build, kept_take),
 	STEP_RUN("rescue", rescue_begin, NULL),
 	STEP_SUB("read who commits", NULL, git_identity_steps),
 	STEP_SUB("remove copies of large files", NULL, git_lfs_clear_steps),
@@ -312,11 +304,11 @@ const struct git_step git_rescue_steps[] = {
 	STEP_SUB("add some of what is ignored", NULL, git_ignored_some_steps),
 	STEP_SUB("take over large files", NULL, git_lfs_own_steps),
 	STEP_RUN("add the submodules' commits", links_build, NULL),
-	STEP_RUN("write the folder as a tree", rescue_tree_build, rescue_tree_judge),
+	STEP_TAKE("write the folder as a tree", rescue_tree_build, rescue_tree_take),
 	STEP_SUB("keep the files of other repositories", NULL, git_embedded_keep_steps),
-	STEP_RUN("commit the index", index_commit_build, index_commit_judge),
-	STEP_RUN("look at the rescue ref", ref_build, ref_judge),
-	STEP_RUN("commit what is rescued", commit_build, commit_judge),
+	STEP_TAKE("commit the index", index_commit_build, index_commit_take),
+	STEP_TAKE("look at the rescue ref", ref_build, ref_take),
+	STEP_TAKE("commit what is rescued", commit_build, commit_take),
 	STEP_RUN("set the rescue ref", keep_build, NULL),
 	STEP_END,
 };

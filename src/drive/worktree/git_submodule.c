@@ -84,13 +84,11 @@ static int links_list(struct git_call *c, struct ov_err *err _unused_)
 }
 
 /* None of them is gone into: git would use what it finds there. */
-static int links_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int links_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	str rest = o->out, oid, at;
 	const char *name;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	while (next_link(c, &rest, &oid, &name)) {
 		vec_push(&c->nested, name);
 		c->links_n++;
@@ -108,7 +106,7 @@ static int links_judge(struct git_call *c, const struct git_out *o, struct ov_er
 }
 
 const struct git_step git_links_steps[] = {
-	STEP_RUN("find other repositories", links_list, links_judge),
+	STEP_TAKE("find other repositories", links_list, links_take),
 	STEP_END,
 };
 
@@ -135,13 +133,11 @@ static int aside_list(struct git_call *c, struct ov_err *err _unused_)
 	return c->folder && git_admin_has(c, "modules") ? list(c, c->links_of) : GIT_SKIP;
 }
 
-static int aside_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int aside_take(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	str rest = o->out, oid;
 	const char *name;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	while (next_link(c, &rest, &oid, &name)) {
 		const char *path = path_join(&c->arena, c->path, name);
 		int r;
@@ -158,6 +154,6 @@ static int aside_judge(struct git_call *c, const struct git_out *o, struct ov_er
 }
 
 const struct git_step git_submodule_steps[] = {
-	STEP_RUN("put submodules aside", aside_list, aside_judge),
+	STEP_TAKE("put submodules aside", aside_list, aside_take),
 	STEP_END,
 };

@@ -110,12 +110,10 @@ static int there_build(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
-static int there_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int there_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	str rest = o->out, line, oid;
 
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	vec_clear(&c->wanted);
 	while (str_split(&rest, '\n', &line))
 		if (str_split(&line, ' ', &oid) && git_oid_valid(oid) &&
@@ -319,7 +317,7 @@ static int unpack_judge(struct git_call *c, const struct git_out *o, struct ov_e
 const struct git_step git_take_steps[] = {
 	STEP_RUN("take over what was committed", take_begin, NULL),
 	STEP_RUN("pack what was committed", pack_build, first_judge),
-	STEP_RUN("look at what was committed", there_build, there_judge),
+	STEP_TAKE("look at what was committed", there_build, there_take),
 	STEP_RUN("pack what was committed", second_build, second_judge),
 	STEP_RUN("count what was committed", names_build, names_judge),
 	STEP_RUN("make durable what was committed", sync_build, NULL),

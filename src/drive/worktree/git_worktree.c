@@ -93,10 +93,8 @@ static int settled_judge(struct git_call *c, const struct git_out *o, struct ov_
 }
 
 /* git before 2.44 would move a branch that another worktree has checked out. */
-static int held_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int held_take(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	if (o->code != 0)
-		return git_fail(c, o, err);
 	git_holder_parse(c, o->out, c->branch);
 	if (c->holder && !is_for_branch(c))
 		return ov_fail(err, OV_ECONFLICT, "branch " STR_FMT " is checked out in %s",
@@ -293,7 +291,7 @@ static const struct git_step ensure_steps[] = {
 	STEP_SUB("find the target branch", NULL, git_target_steps),
 	STEP_SUB("repair the agent's git folder", settled_find, git_publish_steps),
 	STEP_RUN("find where the branch began", settled_build, settled_judge),
-	STEP_RUN("see who has the branch", git_holder_build, held_judge),
+	STEP_TAKE("see who has the branch", git_holder_build, held_take),
 	STEP_RUN("find what to go on from", start_build, start_judge),
 	STEP_SUB("find what was left behind", NULL, git_strays_steps),
 	STEP_SUB("rescue what is in the worktree", ensure_rescue, git_rescue_steps,
