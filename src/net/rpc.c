@@ -30,9 +30,8 @@ static int rpc_pending_parse(struct rpc_pending *p, str text, size_t max, struct
 	struct rpc_msg msg;
 	value *doc;
 	int rpc_code = RPC_INVALID_REQUEST;
-	int r;
+	int r = json_parse(&p->arena, arena_str(&p->arena, text), &limits, &doc, &err);
 
-	r = json_parse(&p->arena, arena_str(&p->arena, text), &limits, &doc, &err);
 	if (r < 0) {
 		rpc_write_protocol_error(reply, NULL, RPC_PARSE_ERROR, str_from(err.msg));
 		return r;

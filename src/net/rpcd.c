@@ -399,9 +399,8 @@ int rpcd_open(struct loop *l, const char *path, const struct rpcd_ops *ops, void
 {
 	struct unixsock sock;
 	struct rpcd *d;
-	int r;
+	int r = unixsock_listen(path, &sock, err);
 
-	r = unixsock_listen(path, &sock, err);
 	if (r < 0)
 		return r;
 	d = mem_zalloc(1, sizeof(*d));

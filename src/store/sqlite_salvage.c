@@ -260,9 +260,8 @@ static int find_end(struct sqlite_store *s, struct ov_err *err)
 	struct ov_err why = { 0 };
 	uint64_t last;
 	uint8_t hash[SHA256_LEN];
-	int r;
+	int r = walk(s, 0, &s->head, s->head_hash, &why);
 
-	r = walk(s, 0, &s->head, s->head_hash, &why);
 	/* Without its archive a store is whole from the border on. */
 	if (r == OV_EUNAVAILABLE)
 		r = walk(s, s->border, &s->head, s->head_hash, &why);

@@ -39,9 +39,8 @@ static int do_snapshot_put(struct sqlite_store *s, const struct store_snapshot *
 {
 	uint8_t hash[SHA256_LEN], sum[SHA256_LEN];
 	sqlite3_stmt *st;
-	int r;
+	int r = snap->seq > INT64_MAX ? 0 : hash_at(s, snap->seq, hash, err);
 
-	r = snap->seq > INT64_MAX ? 0 : hash_at(s, snap->seq, hash, err);
 	if (r < 0)
 		return r;
 	if (r == 0 || memcmp(hash, snap->hash, SHA256_LEN) != 0)
@@ -66,9 +65,8 @@ static int do_snapshot_put(struct sqlite_store *s, const struct store_snapshot *
 int sqlite_snapshot_put(struct store *store, const struct store_snapshot *snap, struct ov_err *err)
 {
 	struct sqlite_store *s = (struct sqlite_store *)store;
-	int r;
+	int r = sqlite_begin_fenced(s, "write a snapshot", err);
 
-	r = sqlite_begin_fenced(s, "write a snapshot", err);
 	if (r < 0)
 		return r;
 	r = do_snapshot_put(s, snap, err);

@@ -81,9 +81,8 @@ static void mem_append(struct store *s, uint64_t expect, const struct store_reco
 {
 	struct mem_store *m = mem_of(s);
 	struct ov_err err;
-	int r;
+	int r = store_check_records(recs, n, &err);
 
-	r = store_check_records(recs, n, &err);
 	if (r == 0)
 		r = mem_may_append(m, expect, &err);
 	for (size_t i = 0; r == 0 && i < n; i++) {

@@ -236,9 +236,8 @@ static int store_sqlite_append(struct sqlite_store *s, uint64_t expect,
 		const struct store_record *recs, size_t n, struct ov_err *err)
 {
 	uint8_t hash[SHA256_LEN];
-	int r;
+	int r = store_check_records(recs, n, err);
 
-	r = store_check_records(recs, n, err);
 	if (r == 0)
 		r = sqlite_begin_fenced(s, "append", err);
 	if (r < 0)

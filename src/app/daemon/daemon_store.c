@@ -25,9 +25,8 @@ static void store_traced(void *user _unused_, const char *text)
 static int open_store(struct daemon *d, struct store **ret, struct ov_err *err)
 {
 	struct store *s;
-	int r;
+	int r = store_open(str_from(d->self.store_url), STORE_READ_WRITE, &s, err);
 
-	r = store_open(str_from(d->self.store_url), STORE_READ_WRITE, &s, err);
 	if (r < 0)
 		return r;
 	if (d->config->store_trace)
@@ -195,9 +194,8 @@ int daemon_open_engine(struct daemon *d, const struct engine_world *world, struc
 		.tick_every = d->config->tick_every,
 		.snapshot_every = d->config->store_snapshot_every,
 	};
-	int r;
+	int r = open_state(d, &e, err);
 
-	r = open_state(d, &e, err);
 	if (r < 0)
 		return r;
 	r = executor_new(&x, &d->executor, err);

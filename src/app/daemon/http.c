@@ -230,9 +230,8 @@ static int load_token(struct daemon *d, struct ov_err *err)
 	const char *path = path_join(&d->arena, d->o->dir, "token");
 	uint8_t random[TOKEN_BYTES];
 	char hex[2 * TOKEN_BYTES + 1];
-	int r;
+	int r = file_read(&d->arena, path, 4096, &d->token, err);
 
-	r = file_read(&d->arena, path, 4096, &d->token, err);
 	if (r == 0) {
 		d->token = str_trim(d->token);
 		return d->token.n ? 0

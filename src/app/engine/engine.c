@@ -535,9 +535,8 @@ static int write_snapshot(struct engine *e, struct ov_err *err)
 	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
 	struct store_snapshot snap = { .seq = e->head, .format = SNAPSHOT_FORMAT };
 	uint64_t head;
-	int r;
+	int r = store_head(e->store, &head, snap.hash, err);
 
-	r = store_head(e->store, &head, snap.hash, err);
 	if (r < 0)
 		return r;
 	snapshot_write(&bytes, e->state);

@@ -28,9 +28,8 @@ static int fold_page(struct state *state, struct store *s, uint64_t until, size_
 	_cleanup_(arena_done) struct arena a = ARENA_INIT, scratch = ARENA_INIT;
 	struct store_record *recs;
 	size_t limit = until - state->seq < PAGE ? (size_t)(until - state->seq) : PAGE, n;
-	int r;
+	int r = store_read(s, state->seq, limit, &a, &recs, &n, err);
 
-	r = store_read(s, state->seq, limit, &a, &recs, &n, err);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct event ev;
 

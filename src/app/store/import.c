@@ -133,9 +133,8 @@ static int take_event(struct import *im, str text, struct ov_err *err)
 	struct store_record rec;
 	struct event e, checked;
 	value *v;
-	int r;
+	int r = json_parse(&a, text, NULL, &v, err);
 
-	r = json_parse(&a, text, NULL, &v, err);
 	if (r == 0)
 		r = portable_event_read(v, &e, err);
 	if (r == 0 && e.seq != im->state->seq + 1)

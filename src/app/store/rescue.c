@@ -224,9 +224,8 @@ static int ask_store(struct rescues *r, struct ov_err *err)
 	struct op_ctx *cx = r->cx;
 	struct safe_store s = { 0 };
 	struct rescue_owners *owners = rescue_owners_new(rand_u64());
-	int got;
+	int got = safe_store_open(cx->daemon->store_url, rand_u64(), &s, err);
 
-	got = safe_store_open(cx->daemon->store_url, rand_u64(), &s, err);
 	if (got == 0)
 		got = learn_owners(s.store, s.state->seq, owners, err);
 	for (size_t i = 0; got == 0 && i < r->n; i++)

@@ -55,9 +55,8 @@ int safe_store_open(const char *url, uint64_t hash_seed, struct safe_store *ret,
 {
 	struct safe_store s = { 0 };
 	struct ov_err why = { 0 };
-	int r;
+	int r = store_open(str_from(url), STORE_READ_ONLY, &s.store, &why);
 
-	r = store_open(str_from(url), STORE_READ_ONLY, &s.store, &why);
 	if (r == 0) {
 		r = fold_store(s.store, hash_seed, UINT64_MAX, &s.state, &s.snapshot, &why);
 		s.newer = r == OV_ESTATE;

@@ -143,9 +143,8 @@ void show_workers(struct out *o, const value *status)
 
 void show_worker_list(struct cli *c, const value *res)
 {
-	const value *list;
+	const value *list = value_at(res, "workers");
 
-	list = value_at(res, "workers");
 	list_kind(&c->out, "Workers of the pool", list, "pool");
 	list_kind(&c->out, "Workers of people", list, "manual");
 	list_kind(&c->out, "Auto Workers", list, "auto");

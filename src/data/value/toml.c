@@ -197,9 +197,8 @@ static int read_pair(struct toml_reader *r, struct slot *table)
 	struct slot *parent = NULL, *old;
 	value *v;
 	str last;
-	int e;
+	int e = read_key(r);
 
-	e = read_key(r);
 	if (e < 0)
 		return e;
 	if (!toml_take(&r->s, '='))
@@ -424,9 +423,8 @@ static int parse(struct arena *a, str text, bool parts, value **ret, struct ov_e
 {
 	struct toml_reader r = { .s = { .arena = a, .text = text, .err = err }, .parts = parts };
 	struct slot *root;
-	int e;
+	int e = toml_check_text(&r.s);
 
-	e = toml_check_text(&r.s);
 	if (e < 0)
 		return e;
 	map_init(&r.index, (uintptr_t)&r);

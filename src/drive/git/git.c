@@ -15,9 +15,8 @@ static int git_git_ask(struct git *g, const char *cwd, const char *const *argv, 
 {
 	struct git_child ch;
 	struct git_out o;
-	int r;
+	int r = git_child_start(argv, g->env.p, cwd, &ch, err);
 
-	r = git_child_start(argv, g->env.p, cwd, &ch, err);
 	if (r < 0)
 		return r;
 	r = git_child_wait(&ch, OPEN_TIMEOUT_MS, err);
@@ -91,9 +90,8 @@ int git_exclude(struct git *g, str line, struct ov_err *err)
 		   *file = path_join(&g->arena, dir, "exclude");
 	_cleanup_(buf_done) struct buf b = BUF_INIT;
 	str text = { 0 }, rest, one;
-	int r;
+	int r = file_read(&g->arena, file, GIT_FILE_MAX, &text, err);
 
-	r = file_read(&g->arena, file, GIT_FILE_MAX, &text, err);
 	if (r < 0 && r != OV_ENOTFOUND)
 		return r;
 	rest = text;

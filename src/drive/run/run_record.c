@@ -11,9 +11,8 @@ int run_record_parse(struct arena *a, str text, const char *id, struct run_end *
 	int64_t code, sig, output, dropped, swept;
 	value *v;
 	str run;
-	int r;
+	int r = json_parse(a, text, NULL, &v, err);
 
-	r = json_parse(a, text, NULL, &v, err);
 	if (r < 0)
 		return r;
 	if ((r = value_need_str(v, STR(""), "id", &run, err)) < 0 ||

@@ -254,9 +254,8 @@ static int folders_build(struct git_call *c, struct ov_err *err _unused_)
 
 static int folders_take(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	int r;
+	int r = move_out(c, o->out, "files that were ignored before", err);
 
-	r = move_out(c, o->out, "files that were ignored before", err);
 	return r < 0 ? r : GIT_NEXT;
 }
 

@@ -98,9 +98,8 @@ static int read_open(struct arena *a, int fd, const char *path, size_t max, str 
 int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov_err *err)
 {
 	_cleanup_(fd_closep) int fd = -1;
-	int r;
+	int r = check_path(path, err);
 
-	r = check_path(path, err);
 	if (r < 0)
 		return r;
 	fd = file_open(path, O_RDONLY, 0);
@@ -342,9 +341,8 @@ int file_commit(const char *tmp, const char *path, struct ov_err *err)
 {
 	_cleanup_(fd_closep) int fd = -1, dir = -1;
 	const char *name;
-	int r;
+	int r = open_parent(path, &dir, &name, err);
 
-	r = open_parent(path, &dir, &name, err);
 	if (r < 0)
 		return r;
 	fd = file_open(tmp, O_RDWR | O_NOFOLLOW, 0);
@@ -359,9 +357,8 @@ int file_commit(const char *tmp, const char *path, struct ov_err *err)
 
 int file_remove(const char *path, struct ov_err *err)
 {
-	int r;
+	int r = check_path(path, err);
 
-	r = check_path(path, err);
 	if (r < 0)
 		return r;
 	if (unlink(path) < 0 && errno != ENOENT)
@@ -433,9 +430,8 @@ int dir_list(struct arena *a, const char *path, size_t max, str **ret, size_t *r
 	_cleanup_(dir_closep) DIR *d = NULL;
 	VEC(str) names = { 0 };
 	struct dirent *e;
-	int r;
+	int r = check_path(path, err);
 
-	r = check_path(path, err);
 	if (r < 0)
 		return r;
 	d = opendir(path);
@@ -480,9 +476,8 @@ int lock_take(const char *path, int *ret_fd, struct ov_err *err)
 {
 	struct flock lock = whole_file();
 	_cleanup_(fd_closep) int fd = -1;
-	int r;
+	int r = check_path(path, err);
 
-	r = check_path(path, err);
 	if (r < 0)
 		return r;
 	fd = file_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
@@ -501,9 +496,8 @@ int lock_probe(const char *path, bool *ret_held, struct ov_err *err)
 {
 	struct flock lock = whole_file();
 	_cleanup_(fd_closep) int fd = -1;
-	int r;
+	int r = check_path(path, err);
 
-	r = check_path(path, err);
 	if (r < 0)
 		return r;
 	fd = file_open(path, O_RDONLY | O_NOFOLLOW, 0);

@@ -266,9 +266,8 @@ static int pipe_make(int fds[2], int ours)
 
 static int pipes_make(struct pipes *p, bool input)
 {
-	int r;
+	int r = pipe_make(p->out, 0);
 
-	r = pipe_make(p->out, 0);
 	if (r == 0)
 		r = pipe_make(p->err, 0);
 	if (r == 0 && input)
@@ -313,9 +312,8 @@ int job_start(struct loop *l, const struct job_spec *spec, job_done_fn *done, vo
 	struct proc_spec ps = spec->proc;
 	struct proc proc;
 	struct job *j;
-	int r;
+	int r = pipes_make(&p, spec->input.n > 0);
 
-	r = pipes_make(&p, spec->input.n > 0);
 	if (r < 0)
 		return ov_fail_errno(err, -r, "pipes for %s", ps.argv[0]);
 	ps.in = p.in[0];

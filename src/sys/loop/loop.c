@@ -294,9 +294,8 @@ static int timers_init(struct timers *t, struct loop *l, clockid_t clock)
 
 static int loop_init(struct loop *l)
 {
-	int r;
+	int r = sd_event_new(&l->event);
 
-	r = sd_event_new(&l->event);
 	if (r < 0)
 		return r;
 	r = timers_init(&l->mono, l, CLOCK_MONOTONIC);

@@ -201,9 +201,8 @@ static int spawn(const struct proc_spec *spec, const char *file, const struct fd
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t at;
 	pid_t pid = 0;
-	int e;
+	int e = posix_spawn_file_actions_init(&fa);
 
-	e = posix_spawn_file_actions_init(&fa);
 	if (e)
 		return e;
 	e = posix_spawnattr_init(&at);

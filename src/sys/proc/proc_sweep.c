@@ -303,9 +303,8 @@ static int sweep_round(struct sweep *sw, sweep_fn *each, struct ov_err *err)
 {
 	VEC(int) pids = { 0 };
 	struct dirent *e;
-	DIR *d;
+	DIR *d = opendir("/proc");
 
-	d = opendir("/proc");
 	if (!d)
 		return ov_fail_errno(err, errno, "open /proc");
 	while ((e = readdir(d)))

@@ -248,9 +248,8 @@ void guard_ended(struct guard *w)
 {
 	struct vitals *v = &w->vitals;
 	char text[VITAL_TEXT];
-	struct proc_exit how;
+	struct proc_exit how = watched_how(&w->daemon);
 
-	how = watched_how(&w->daemon);
 	if (w->state == WS_STARTING && !w->daemon.registered) {
 		/* A start command that leaves a daemon behind has done its work. */
 		if (guard_find(w)) {
