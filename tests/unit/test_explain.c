@@ -36,7 +36,8 @@ static struct event sample(struct arena *a, enum event_kind kind, bool all)
 		value_put(a, e.data, f->name,
 				f->type == SHAPE_NUM                    ? value_int(a, 42)
 						: f->type == SHAPE_FLAG ? value_bool(a, true)
-						: f->type == SHAPE_TEXT || f->type == SHAPE_NOTE
+						: f->type == SHAPE_TEXT || f->type == SHAPE_NOTE ||
+								f->type == SHAPE_ENUM
 						? value_strf(a, "<%s>", f->name)
 						: value_object(a));
 	}

@@ -46,9 +46,9 @@ static void console_alert_write(struct buf *b, const struct event *e)
 {
 	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const struct ev_intervention_applied *is = as_intervention_applied(e);
-	bool aborted = str_is(is->level, "abort");
+	bool aborted = is->level == LEVEL_ABORT;
 
-	if (!aborted && !str_is(is->level, "pause"))
+	if (!aborted && is->level != LEVEL_PAUSE)
 		return;
 	edge(b, "╔", "╗");
 	line(b, &a, 17, aborted ? STR("OVERSEER: LOOP ABORTED") : STR("OVERSEER: LOOP PAUSED"));

@@ -40,8 +40,7 @@ static bool is_minor(const struct event *e)
 	case EV_DISPATCH_INTENDED:
 		return str_is(as_dispatch_intended(e)->mode, "spawn") ||
 				str_is(as_dispatch_intended(e)->mode, "resume");
-	case EV_ASSIGNMENT_MOVED:
-		return str_eq(as_assignment_moved(e)->from, as_assignment_moved(e)->to);
+	case EV_ASSIGNMENT_MOVED: return as_assignment_moved(e)->from == as_assignment_moved(e)->to;
 	default: return false;
 	}
 }
@@ -52,7 +51,7 @@ static bool is_minor(const struct event *e)
  */
 static bool is_routine(const struct event *e)
 {
-	str to;
+	enum node_status to;
 
 	switch (e->kind) {
 	case EV_ASSIGNMENT_MOVED:
@@ -64,12 +63,12 @@ static bool is_routine(const struct event *e)
 	case EV_WORKSPACE_READY: return true;
 	case EV_NODE_STATUS:
 		to = as_node_status(e)->to;
-		return str_is(to, "queued") || str_is(to, "in_progress") || str_is(to, "todo");
+		return to == NODE_QUEUED || to == NODE_IN_PROGRESS || to == NODE_TODO;
 	case EV_RUN_HARVESTED:
 		return !as_run_harvested(e)->commits && !as_run_harvested(e)->files_changed;
 	case EV_DISPATCH_RESULT:
-		to = as_dispatch_result(e)->result;
-		return str_is(to, "accepted") || str_is(to, "ok");
+		return str_is(as_dispatch_result(e)->result, "accepted") ||
+				str_is(as_dispatch_result(e)->result, "ok");
 	default: return false;
 	}
 }

@@ -28,19 +28,16 @@ static value *past(struct arena *a, ov_time at, const char *step, str text)
 static value *past_rung(struct arena *a, const struct policy *p, const struct event *e)
 {
 	const struct ev_episode_rung *is = as_episode_rung(e);
-	int rung = status_parse(&rungs, is->rung);
 	str which = STR("");
 	value *v;
 
-	if (rung < 0)
-		return NULL;
-	if (rung == RUNG_NUDGE && !is->skipped)
+	if (is->rung == RUNG_NUDGE && !is->skipped)
 		which = arena_printf(a, " %lld of %lld", (long long)is->count,
 				(long long)p->max_nudges);
-	v = past(a, e->at, moment_name(moment_of_rung((enum rung)rung)),
+	v = past(a, e->at, moment_name(moment_of_rung(is->rung)),
 			arena_printf(a, "%s%s" STR_FMT ": " STR_FMT, is->skipped ? "no " : "",
-					moment_name(moment_of_rung((enum rung)rung)),
-					STR_ARG(which), STR_ARG(is->reason)));
+					moment_name(moment_of_rung(is->rung)), STR_ARG(which),
+					STR_ARG(is->reason)));
 	value_put(a, v, "skipped", value_bool(a, is->skipped));
 	return v;
 }
@@ -61,14 +58,13 @@ static value *past_move(struct arena *a, const struct event *e)
 {
 	const struct ev_assignment_moved *is = as_assignment_moved(e);
 
-	if (str_eq(is->from, is->to))
+	if (is->from == is->to)
 		return NULL;
-	if (str_is(is->to, "stalled"))
+	if (is->to == AS_STALLED)
 		return past(a, e->at, "stall",
 				arena_printf(a, "stalled: " STR_FMT, STR_ARG(is->reason)));
-	return str_is(is->from, "stalled") && str_is(is->to, "active")
-			? past(a, e->at, "life", is->reason)
-			: NULL;
+	return is->from == AS_STALLED && is->to == AS_ACTIVE ? past(a, e->at, "life", is->reason)
+							     : NULL;
 }
 
 /* What the event says about the silence of a run, or NULL. */

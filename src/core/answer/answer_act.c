@@ -166,10 +166,9 @@ void tick_expire(struct decide_ctx *cx, const struct decision *d)
 static void tell_consequences(struct decide_ctx *cx, const struct event *e, value *ret)
 {
 	const struct node *n = state_node(cx->state, e->goal, e->node);
-	int to = status_parse(&node_statuses, as_node_status(e)->to);
 
-	if (n && to >= 0)
-		work_consequences(cx, n, (enum node_status)to, ret);
+	if (n)
+		work_consequences(cx, n, as_node_status(e)->to, ret);
 }
 
 value *inbox_result(struct decide_ctx *cx, const struct escalation *x, size_t before)
@@ -185,13 +184,25 @@ value *inbox_result(struct decide_ctx *cx, const struct escalation *x, size_t be
 
 		if (e->kind == EV_ESCALATION_CLOSED &&
 				as_escalation_closed(e)->escalation == x->number) {
-			value_put(a, v, "status", value_str(a, as_escalation_closed(e)->status));
+			value_put(a, v, "status",
+					value_cstr(a,
+							status_name(&esc_statuses,
+									(int)as_escalation_closed(e)
+											->status)));
 			value_put(a, v, "answer", value_str(a, as_escalation_closed(e)->answer));
 		} else if (e->kind == EV_NODE_STATUS) {
-			value_put(a, v, "node_status", value_str(a, as_node_status(e)->to));
+			value_put(a, v, "node_status",
+					value_cstr(a,
+							status_name(&node_statuses,
+									(int)as_node_status(e)
+											->to)));
 			tell_consequences(cx, e, v);
 		} else if (e->kind == EV_GOAL_STATUS) {
-			value_put(a, v, "goal_status", value_str(a, as_goal_status(e)->to));
+			value_put(a, v, "goal_status",
+					value_cstr(a,
+							status_name(&goal_statuses,
+									(int)as_goal_status(e)
+											->to)));
 		} else if (e->kind == EV_DISPATCH_INTENDED) {
 			value_put(a, v, "dispatch",
 					value_str(a, as_dispatch_intended(e)->dispatch));

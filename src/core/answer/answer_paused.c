@@ -130,7 +130,7 @@ void detections_denied(struct decide_ctx *cx, const struct escalation *x, str re
 		e = emit_detection_judged(cx,
 				(struct subject){ .goal = d->goal_id, .node = d->node_id });
 		e->detection = d->id;
-		e->effectiveness = str_from(status_name(&effectivenesses, EFFECT_UNHELPFUL));
+		e->effectiveness = EFFECT_UNHELPFUL;
 		e->because = reason;
 		e->false_positive = true;
 	}

@@ -34,21 +34,21 @@ struct notes {
 static bool ends_node(const struct event *e)
 {
 	return e->kind == EV_NODE_STATUS &&
-			(str_is(as_node_status(e)->to, "done") ||
-					str_is(as_node_status(e)->to, "cancelled"));
+			(as_node_status(e)->to == NODE_DONE ||
+					as_node_status(e)->to == NODE_CANCELLED);
 }
 
 /* It has no further step: accepted, given up, blocked, or let go. */
 static bool ends_assignment(const struct event *e)
 {
-	return e->kind == EV_ASSIGNMENT_MOVED && str_is(as_assignment_moved(e)->stage, "none");
+	return e->kind == EV_ASSIGNMENT_MOVED && as_assignment_moved(e)->stage == STAGE_NONE;
 }
 
 static bool ends_goal(const struct event *e)
 {
 	return e->kind == EV_GOAL_STATUS &&
-			(str_is(as_goal_status(e)->to, "completed") ||
-					str_is(as_goal_status(e)->to, "cancelled"));
+			(as_goal_status(e)->to == GOAL_COMPLETED ||
+					as_goal_status(e)->to == GOAL_CANCELLED);
 }
 
 static const struct event **slot(struct note *n, enum event_kind kind)
@@ -142,8 +142,7 @@ static struct run run_after(const struct run *r, const struct note *note)
 		x.commit_ids = (struct strs){ harvested->commit_ids.p, harvested->commit_ids.n };
 	}
 	if (note->verified) {
-		x.verification = (enum verification)status_parse(&verifications,
-				as_run_verified(note->verified)->verdict);
+		x.verification = as_run_verified(note->verified)->verdict;
 		x.verification_detail = as_run_verified(note->verified)->detail;
 	}
 	return x;
@@ -151,9 +150,7 @@ static struct run run_after(const struct run *r, const struct note *note)
 
 static enum node_status status_after(const struct node *n, const struct note *note)
 {
-	return note && note->status ? (enum node_status)status_parse(&node_statuses,
-						      as_node_status(note->status)->to)
-				    : n->status;
+	return note && note->status ? as_node_status(note->status)->to : n->status;
 }
 
 static struct node node_after(struct arena *a, const struct note *note)
@@ -316,7 +313,7 @@ static void write_goal(struct notes *ns, const struct event *e)
 	emit_handoff(ns->cx, about_goal(g),
 			handoff_whole(ns->cx->arena, parts, n,
 					aftermath_lines(ns->cx, ns->from, g, NULL)),
-			str_is(as_goal_status(e)->to, "completed") ? NODE_DONE : NODE_CANCELLED);
+			as_goal_status(e)->to == GOAL_COMPLETED ? NODE_DONE : NODE_CANCELLED);
 }
 
 void handoffs_write(struct decide_ctx *cx, size_t from)

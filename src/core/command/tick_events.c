@@ -77,8 +77,8 @@ static void tick_assign(struct decide_ctx *cx, const struct decision *d)
 			str_eq(d->node->session.worker, d->worker);
 	status = emit_worker_status(cx, (struct subject){ 0 });
 	status->worker = d->worker;
-	status->from = str_from(status_name(&worker_statuses, w ? (int)w->status : WORKER_IDLE));
-	status->to = str_from(status_name(&worker_statuses, WORKER_WORKING));
+	status->from = w ? w->status : WORKER_IDLE;
+	status->to = WORKER_WORKING;
 	status->reason = about.node;
 }
 
@@ -151,8 +151,8 @@ static void tick_goal_end(struct decide_ctx *cx, const struct decision *d)
 	enum goal_status to = d->goal->leaves_done ? GOAL_COMPLETED : GOAL_CANCELLED;
 	struct ev_goal_status *e = emit_goal_status(cx, about_goal(d->goal));
 
-	e->from = str_from(status_name(&goal_statuses, (int)d->goal->status));
-	e->to = str_from(status_name(&goal_statuses, (int)to));
+	e->from = d->goal->status;
+	e->to = to;
 	e->reason = d->why;
 }
 

@@ -71,7 +71,7 @@ void escalation_close(struct decide_ctx *cx, const struct escalation *x, enum es
 					.node = x->node_id,
 					.assignment = x->assignment_id });
 	e->escalation = x->number;
-	e->status = str_from(status_name(&esc_statuses, (int)status));
+	e->status = status;
 	e->answer = answer;
 }
 

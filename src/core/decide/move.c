@@ -11,8 +11,8 @@ struct ev_node_status *node_moves(struct decide_ctx *cx, const struct node *n, e
 {
 	struct ev_node_status *e = emit_node_status(cx, about_node(n));
 
-	e->from = str_from(status_name(&node_statuses, (int)n->status));
-	e->to = str_from(status_name(&node_statuses, (int)to));
+	e->from = n->status;
+	e->to = to;
 	e->reason = reason;
 	return e;
 }
@@ -65,8 +65,8 @@ void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status
 		return;
 	e = emit_worker_status(cx, (struct subject){ 0 });
 	e->worker = w->name;
-	e->from = str_from(status_name(&worker_statuses, (int)w->status));
-	e->to = str_from(status_name(&worker_statuses, (int)to));
+	e->from = w->status;
+	e->to = to;
 	e->reason = reason;
 }
 
@@ -87,9 +87,9 @@ struct ev_assignment_moved *assignment_move(struct decide_ctx *cx, const struct 
 {
 	struct ev_assignment_moved *e = emit_assignment_moved(cx, about_assignment(as));
 
-	e->from = str_from(status_name(&as_statuses, (int)as->status));
-	e->to = str_from(status_name(&as_statuses, (int)to));
-	e->stage = str_from(status_name(&stages, (int)stage));
+	e->from = as->status;
+	e->to = to;
+	e->stage = stage;
 	e->reason = reason;
 	if (stage == STAGE_STOP)
 		e->ends_run = ends_run(cx, as, reason);
@@ -111,8 +111,8 @@ struct ev_goal_status *goal_to(struct decide_ctx *cx, const struct goal *g, enum
 {
 	struct ev_goal_status *e = emit_goal_status(cx, about_goal(g));
 
-	e->from = str_from(status_name(&goal_statuses, (int)g->status));
-	e->to = str_from(status_name(&goal_statuses, (int)to));
+	e->from = g->status;
+	e->to = to;
 	e->reason = reason;
 	e->override = by_override;
 	/* A budget that is nearly spent does not get better by a pause. */

@@ -1,6 +1,7 @@
 #pragma once
 /* The kinds of events, and a struct for what each holds: both from core/event/events.def. */
 #include "base/ov.h"
+#include "core/model/transition.h"
 #include "core/shape/shape.h"
 
 #define EVENT(sym, type, name, help) sym,

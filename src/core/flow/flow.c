@@ -161,7 +161,7 @@ int64_t flow_count(struct decide_ctx *cx, const struct assignment *as, enum caus
 	int64_t count = as->node->work.failures[cause] + 1;
 	struct ev_node_failed *e = emit_node_failed(cx, about_assignment(as));
 
-	e->cause = str_from(status_name(&causes, (int)cause));
+	e->cause = cause;
 	e->count = count;
 	e->detail = detail;
 	return count;
@@ -296,7 +296,7 @@ static void refuse_leftovers(struct decide_ctx *cx, const struct assignment *as)
 {
 	str detail = STR("the agent left work uncommitted (accept.leftovers is refuse)");
 
-	run_verified(cx, as, "refused", detail, NULL);
+	run_verified(cx, as, VERIFY_REFUSED, detail, NULL);
 	flow_fail(cx, as, CAUSE_CHECK, detail,
 			STR("You left files uncommitted. They are the last commit on your branch "
 			    "now: keep what belongs to the task, take out what does not, and "
@@ -332,7 +332,7 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 		assignment_move(cx, as, as->status, STAGE_CHECK,
 				STR("the work is kept; now it is checked"));
 	else
-		accept_begin(cx, as, "skipped", STR("no check command is configured"), NULL);
+		accept_begin(cx, as, VERIFY_SKIPPED, STR("no check command is configured"), NULL);
 }
 
 static bool lists(struct texts list, str s)
@@ -432,12 +432,12 @@ static void copy_tests(struct ev_run_verified *e, const struct out_command *evid
 	e->failing_tests = first_of(evidence->failing_tests);
 }
 
-void run_verified(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
+void run_verified(struct decide_ctx *cx, const struct assignment *as, enum verification verdict,
 		str detail, const struct out_command *evidence)
 {
 	struct ev_run_verified *e = emit_run_verified(cx, about_assignment(as));
 
-	e->verdict = str_from(verdict);
+	e->verdict = verdict;
 	e->detail = detail;
 	if (evidence && evidence->tests != TESTS_UNKNOWN)
 		copy_tests(e, evidence);
@@ -459,7 +459,7 @@ static void check_ended(struct decide_ctx *cx, const struct outcome *o)
 		return;
 	}
 	if (o->ok) {
-		accept_begin(cx, o->as, "passed",
+		accept_begin(cx, o->as, VERIFY_PASSED,
 				o->detail.n ? o->detail : STR("the check command passed"),
 				o->command);
 		return;
@@ -471,7 +471,7 @@ static void check_ended(struct decide_ctx *cx, const struct outcome *o)
 	}
 	if (review_takes_check(cx, o))
 		return;
-	run_verified(cx, o->as, "failed", o->detail, o->command);
+	run_verified(cx, o->as, VERIFY_FAILED, o->detail, o->command);
 	flow_fail(cx, o->as, CAUSE_CHECK, STR("the check command failed"),
 			arena_printf(cx->arena, "The check command failed on your work:\n" STR_FMT,
 					STR_ARG(o->detail)));

@@ -33,11 +33,11 @@ void flow_release(struct decide_ctx *cx, const struct assignment *as);
 bool flow_winding_down(const struct assignment *as);
 
 /* What was found out about its work; evidence: of tests and coverage, as the executor gave it, or NULL. */
-void run_verified(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
+void run_verified(struct decide_ctx *cx, const struct assignment *as, enum verification verdict,
 		str detail, const struct out_command *evidence);
 
 /* core/flow/flow_accept: its work is good, by this verdict; it waits for a person, or for its turn. */
-void accept_begin(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
+void accept_begin(struct decide_ctx *cx, const struct assignment *as, enum verification verdict,
 		str detail, const struct out_command *evidence);
 /* Nobody can accept it as it is, a person neither; its agent can put it right. */
 void accept_refuse(struct decide_ctx *cx, const struct assignment *as, str why);

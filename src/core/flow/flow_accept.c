@@ -29,12 +29,11 @@ static bool is_automatic(const struct node *n)
 	return str_is(n->goal->standing, STANDING_AUTO);
 }
 
-void accept_begin(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
+void accept_begin(struct decide_ctx *cx, const struct assignment *as, enum verification verdict,
 		str detail, const struct out_command *evidence)
 {
 	run_verified(cx, as, verdict, detail, evidence);
-	if (review_begin(cx, as,
-			    strcmp(verdict, "passed") == 0 ? CHECK_SAID_GOOD : CHECK_SAID_NOTHING,
+	if (review_begin(cx, as, verdict == VERIFY_PASSED ? CHECK_SAID_GOOD : CHECK_SAID_NOTHING,
 			    STR("")))
 		return;
 	assignment_move(cx, as, as->status, STAGE_REBASE, detail);
@@ -44,7 +43,8 @@ void accept_begin(struct decide_ctx *cx, const struct assignment *as, const char
 
 void accept_refuse(struct decide_ctx *cx, const struct assignment *as, str why)
 {
-	run_verified(cx, as, "refused", arena_printf(cx->arena, STR_FMT ".", STR_ARG(why)), NULL);
+	run_verified(cx, as, VERIFY_REFUSED, arena_printf(cx->arena, STR_FMT ".", STR_ARG(why)),
+			NULL);
 	flow_fail(cx, as, CAUSE_CHECK,
 			arena_printf(cx->arena, "the work was refused: " STR_FMT, STR_ARG(why)),
 			prompt_refused(cx->arena, why));

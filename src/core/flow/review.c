@@ -220,12 +220,12 @@ bool review_takes_check(struct decide_ctx *cx, const struct outcome *o)
 								      : CHECK_SAID_BAD;
 
 	if (said == CHECK_CANNOT_RUN)
-		run_verified(cx, o->as, "skipped",
+		run_verified(cx, o->as, VERIFY_SKIPPED,
 				arena_printf(cx->arena, "the check command cannot be run: " STR_FMT,
 						STR_ARG(o->detail)),
 				NULL);
 	else if (w && flow_in_review(w))
-		run_verified(cx, o->as, "failed", o->detail, o->command);
+		run_verified(cx, o->as, VERIFY_FAILED, o->detail, o->command);
 	else
 		return false;
 	return review_begin(cx, o->as, said, o->detail);

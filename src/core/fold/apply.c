@@ -19,16 +19,14 @@ int ev_missing(const struct event *e, const char *noun, str id, struct ov_err *e
 int ev_move(const struct event *e, const struct status_table *t, str what, int now,
 		struct ev_move m, int *ret_to, struct ov_err *err)
 {
-	int from = status_parse(t, m.from), to = status_parse(t, m.to);
-
-	if (from != now || to < 0)
+	if (m.from != now)
 		return ov_fail(err, OV_EINVALID,
-				"event %llu: %s " STR_FMT " goes from \"" STR_FMT "\" to \"" STR_FMT
-				"\", but it is %s",
-				(unsigned long long)e->seq, t->noun, STR_ARG(what), STR_ARG(m.from),
-				STR_ARG(m.to), status_name(t, now));
-	*ret_to = to;
-	return from == to ? 0 : status_check(t, what, from, to, m.override, err);
+				"event %llu: %s " STR_FMT " goes from \"%s\" to \"%s\", but it is "
+				"%s",
+				(unsigned long long)e->seq, t->noun, STR_ARG(what),
+				status_name(t, m.from), status_name(t, m.to), status_name(t, now));
+	*ret_to = m.to;
+	return m.from == m.to ? 0 : status_check(t, what, m.from, m.to, m.override, err);
 }
 
 APPLY(daemon_stopped)
@@ -100,7 +98,7 @@ APPLY(goal_status)
 	if (!g)
 		return ev_missing(e, "goal", e->goal, err);
 	r = ev_move(e, &goal_statuses, g->id, (int)g->status,
-			(struct ev_move){ d->from, d->to, d->override }, &to, err);
+			(struct ev_move){ (int)d->from, (int)d->to, d->override }, &to, err);
 	if (r < 0)
 		return r;
 	g->status = (enum goal_status)to;
@@ -165,12 +163,11 @@ static void note_spent_limit(struct goal *g, const struct ev_goal_budget *d)
 APPLY(goal_budget)
 {
 	struct goal *g = state_goal(s, e->goal);
-	int level = status_parse(&budget_levels, d->level);
 
-	if (!g || level < 0)
-		return ev_missing(e, g ? "such level" : "goal", e->goal, err);
-	g->budget_level = (enum budget_level)level;
-	if (level == BUDGET_SPENT)
+	if (!g)
+		return ev_missing(e, "goal", e->goal, err);
+	g->budget_level = d->level;
+	if (d->level == BUDGET_SPENT)
 		note_spent_limit(g, d);
 	if (g->status == GOAL_ACTIVE)
 		g->health = goal_health_due(g);
@@ -199,7 +196,7 @@ APPLY(node_status)
 	if (!n || !node_is_leaf(n))
 		return ev_missing(e, "node without children", e->node, err);
 	r = ev_move(e, &node_statuses, n->id, (int)n->status,
-			(struct ev_move){ d->from, d->to, d->override }, &to, err);
+			(struct ev_move){ (int)d->from, (int)d->to, d->override }, &to, err);
 	if (r < 0)
 		return r;
 	/* A reopened node starts afresh: old failures do not count against it. */
@@ -247,17 +244,17 @@ APPLY(node_status)
 APPLY(node_failed)
 {
 	struct node *n = state_node(s, e->goal, e->node);
-	int cause = status_parse(&causes, d->cause);
+	enum cause cause = d->cause;
 
-	if (!n || cause < 0)
-		return ev_missing(e, "node or cause", n ? d->cause : e->node, err);
+	if (!n)
+		return ev_missing(e, "node", e->node, err);
 	n->work.failures[cause] = (int32_t)d->count;
 	n->updated_at = e->at;
-	if (cause_is_of_work((enum cause)cause))
-		run_judged(s, e, (enum cause)cause, d->detail);
+	if (cause_is_of_work(cause))
+		run_judged(s, e, cause, d->detail);
 	if (cause == CAUSE_POST && n->goal->automatic)
 		s->automatic.errors++;
-	if (!n->goal->automatic && (cause == CAUSE_START || cause_is_of_work((enum cause)cause)))
+	if (!n->goal->automatic && (cause == CAUSE_START || cause_is_of_work(cause)))
 		streak_failed(s, n, e, d->detail);
 	return 0;
 }
@@ -373,18 +370,18 @@ static void note_accept(struct assignment *as, enum stage from, ov_time at,
 APPLY(assignment_moved)
 {
 	struct assignment *as = state_assignment(s, e->assignment);
-	int to, stage = status_parse(&stages, d->stage), r;
-	enum stage from;
+	enum stage from, stage = d->stage;
+	int to, r;
 
-	if (!as || !as->live || stage < 0)
-		return ev_missing(e, "live assignment or stage", e->assignment, err);
+	if (!as || !as->live)
+		return ev_missing(e, "live assignment", e->assignment, err);
 	r = ev_move(e, &as_statuses, as->id, (int)as->status,
-			(struct ev_move){ d->from, d->to, false }, &to, err);
+			(struct ev_move){ (int)d->from, (int)d->to, false }, &to, err);
 	if (r < 0)
 		return r;
 	from = as->stage;
 	as->status = (enum as_status)to;
-	as->stage = (enum stage)stage;
+	as->stage = stage;
 	as->not_before = d->not_before_ms;
 	as->waiting = (enum waiting)MAX(status_parse(&waitings, d->waiting), 0);
 	as->waiting_since = d->waiting_since_ms;

@@ -8,7 +8,7 @@
 int ev_missing(const struct event *e, const char *noun, str id, struct ov_err *err);
 /* Reads from/to of a status event and checks them against the table and the present status. */
 struct ev_move {
-	str from, to;
+	int from, to;
 	bool override;
 };
 int ev_move(const struct event *e, const struct status_table *t, str what, int now,

@@ -143,12 +143,11 @@ APPLY(intervention_applied)
 	struct goal *g = state_goal(s, e->goal);
 	struct node *n = state_node(s, e->goal, e->node);
 	struct detection *x = g ? state_detection(g, d->detection) : NULL;
-	int level = status_parse(&levels, d->level);
 
-	if (!x || level < 0)
-		return ev_missing(e, "such detection or level", d->detection, err);
-	x->level = (enum level)level;
-	s->tally.answered[level]++;
+	if (!x)
+		return ev_missing(e, "such detection", d->detection, err);
+	x->level = d->level;
+	s->tally.answered[d->level]++;
 	record_set_str(&x->reason, d->reason);
 	record_set_str(&x->did, d->did);
 	record_set_str(&x->text, d->text);
@@ -163,14 +162,13 @@ APPLY(detection_judged)
 {
 	struct goal *g = state_goal(s, e->goal);
 	struct detection *x = g ? state_detection(g, d->detection) : NULL;
-	int verdict = status_parse(&effectivenesses, d->effectiveness);
 
-	if (!g || verdict < 0)
-		return ev_missing(e, "goal or effectiveness", e->goal, err);
+	if (!g)
+		return ev_missing(e, "goal", e->goal, err);
 	/* One that was dropped from the newest is judged in the log alone. */
 	if (!x)
 		return 0;
-	x->effectiveness = (enum effectiveness)verdict;
+	x->effectiveness = d->effectiveness;
 	record_set_str(&x->judged_because, d->because);
 	x->false_positive = d->false_positive;
 	x->judged_at = e->at;
@@ -205,11 +203,10 @@ APPLY(oversight_renewed)
 APPLY(goal_health)
 {
 	struct goal *g = state_goal(s, e->goal);
-	int to = status_parse(&goal_healths, d->to);
 
-	if (!g || to < 0)
-		return ev_missing(e, "goal or health", e->goal, err);
-	g->health = (enum goal_health)to;
+	if (!g)
+		return ev_missing(e, "goal", e->goal, err);
+	g->health = d->to;
 	g->updated_at = e->at;
 	return 0;
 }

@@ -117,9 +117,9 @@ APPLY(episode_opened)
 APPLY(episode_rung)
 {
 	struct node *n = state_node(s, e->goal, e->node);
-	int rung = status_parse(&rungs, d->rung);
+	enum rung rung = d->rung;
 
-	if (!n || !n->stall.open || d->episode != n->stall.episode || rung < 0)
+	if (!n || !n->stall.open || d->episode != n->stall.episode)
 		return ev_missing(e, "node with that episode", e->node, err);
 	if (d->skipped)
 		n->stall.skipped[rung] += (int32_t)d->count - n->stall.rungs[rung];

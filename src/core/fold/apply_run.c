@@ -225,14 +225,13 @@ static void verified_tests(struct run *r, const struct ev_run_verified *d)
 APPLY(run_verified)
 {
 	struct run *r = state_run(s, e->run);
-	int verdict = status_parse(&verifications, d->verdict);
 
-	if (!r || verdict < 0)
-		return ev_missing(e, "run or verdict", e->run, err);
-	r->verification = (enum verification)verdict;
+	if (!r)
+		return ev_missing(e, "run", e->run, err);
+	r->verification = d->verdict;
 	record_set_str(&r->verification_detail, d->detail);
 	verified_tests(r, d);
-	if (verdict == VERIFY_PASSED || verdict == VERIFY_SKIPPED) {
+	if (d->verdict == VERIFY_PASSED || d->verdict == VERIFY_SKIPPED) {
 		run_judged(s, e, CAUSE_NONE, STR(""));
 		streak_ends(s, r->agent);
 	}
@@ -270,7 +269,7 @@ APPLY(worker_status)
 	if (!w)
 		return ev_missing(e, "worker", d->worker, err);
 	r = ev_move(e, &worker_statuses, w->name, (int)w->status,
-			(struct ev_move){ d->from, d->to, false }, &to, err);
+			(struct ev_move){ (int)d->from, (int)d->to, false }, &to, err);
 	if (r < 0)
 		return r;
 	if (w->status == WORKER_ERROR)

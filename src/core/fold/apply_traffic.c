@@ -74,14 +74,13 @@ static void post_answered(struct state *s, const struct escalation *esc)
 
 APPLY(escalation_closed)
 {
-	int status = status_parse(&esc_statuses, d->status);
-
 	for (size_t i = 0; i < s->escalations.n; i++) {
 		struct escalation *esc = s->escalations.p[i];
 
-		if (esc->number != d->escalation || esc->status != ESC_OPEN || status <= ESC_OPEN)
+		if (esc->number != d->escalation || esc->status != ESC_OPEN ||
+				d->status == ESC_OPEN)
 			continue;
-		esc->status = (enum esc_status)status;
+		esc->status = d->status;
 		record_set_str(&esc->answer, d->answer);
 		record_set_str(&esc->answered_by, e->actor);
 		record_set_str(&esc->reason, d->reason);

@@ -94,7 +94,7 @@ static void emit_level(struct decide_ctx *cx, const struct goal *g, const struct
 {
 	struct ev_goal_budget *e = emit_goal_budget(cx, about_goal(g));
 
-	e->level = str_from(status_name(&budget_levels, (int)v->level));
+	e->level = v->level;
 	e->resource = str_from(status_name(&resources, (int)v->resource));
 	e->used = v->used;
 	e->limit = v->limit;

@@ -13,7 +13,7 @@ static void detection_judge(struct decide_ctx *cx, const struct detection *d,
 			(struct subject){ .goal = d->goal_id, .node = d->node_id });
 
 	e->detection = d->id;
-	e->effectiveness = str_from(status_name(&effectivenesses, (int)verdict));
+	e->effectiveness = verdict;
 	e->because = because;
 	e->false_positive = false_positive;
 }
@@ -105,10 +105,18 @@ static void settle(struct decide_ctx *cx, size_t from, const struct goal *g, con
 	}
 }
 
-static bool is_to(const struct event *e, const char *status)
+static bool ends_node(const struct event *e)
 {
-	return str_is(e->kind == EV_NODE_STATUS ? as_node_status(e)->to : as_goal_status(e)->to,
-			status);
+	return e->kind == EV_NODE_STATUS &&
+			(as_node_status(e)->to == NODE_CANCELLED ||
+					as_node_status(e)->to == NODE_DONE);
+}
+
+static bool ends_goal(const struct event *e)
+{
+	return e->kind == EV_GOAL_STATUS &&
+			(as_goal_status(e)->to == GOAL_COMPLETED ||
+					as_goal_status(e)->to == GOAL_CANCELLED);
 }
 
 void aftermath_settle(struct decide_ctx *cx, size_t from)
@@ -122,12 +130,10 @@ void aftermath_settle(struct decide_ctx *cx, size_t from)
 			continue;
 		if (e->kind == EV_NODE_ACCEPTED && n)
 			settle(cx, from, g, n, true);
-		else if (e->kind == EV_NODE_STATUS && n &&
-				(is_to(e, "cancelled") || is_to(e, "done")))
+		else if (ends_node(e) && n)
 			settle(cx, from, g, n, false);
-		else if (e->kind == EV_GOAL_STATUS &&
-				(is_to(e, "completed") || is_to(e, "cancelled")))
-			settle(cx, from, g, NULL, is_to(e, "completed"));
+		else if (ends_goal(e))
+			settle(cx, from, g, NULL, as_goal_status(e)->to == GOAL_COMPLETED);
 	}
 }
 
@@ -140,11 +146,10 @@ value *aftermath_lines(struct decide_ctx *cx, size_t from, const struct goal *g,
 	while (i-- > 0 && value_count(list) < HANDOFF_OVERSIGHT) {
 		const struct detection *d = g->detections.p[i];
 		const struct ev_detection_judged *e = judged_in(cx, from, d->id);
-		str verdict = e ? e->effectiveness
-				: str_from(status_name(&effectivenesses, (int)d->effectiveness));
+		enum effectiveness verdict = e ? e->effectiveness : d->effectiveness;
 		str line;
 
-		if (!str_is(verdict, "helpful") || !str_eq(d->node_id, n ? n->id : STR("")))
+		if (verdict != EFFECT_HELPFUL || !str_eq(d->node_id, n ? n->id : STR("")))
 			continue;
 		line = arena_printf(cx->arena,
 				"oversight: %s (%s) at iteration %lld, answered by %s, "

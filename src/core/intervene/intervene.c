@@ -222,7 +222,7 @@ void intervene(struct decide_ctx *cx, const struct intervention *x)
 	levels_do[x->level](cx, x, &done);
 	e = emit_intervention_applied(cx, x->about);
 	e->detection = x->detection;
-	e->level = str_from(status_name(&levels, (int)x->level));
+	e->level = x->level;
 	e->reason = x->reason;
 	e->did = done.text;
 	if (x->text.n)

@@ -259,7 +259,7 @@ void tick_health(struct decide_ctx *cx, const struct decision *d)
 {
 	struct ev_goal_health *e = emit_goal_health(cx, about_goal(d->goal));
 
-	e->from = str_from(status_name(&goal_healths, (int)d->goal->health));
-	e->to = str_from(status_name(&goal_healths, (int)goal_health_due(d->goal)));
+	e->from = d->goal->health;
+	e->to = goal_health_due(d->goal);
 	e->reason = d->why;
 }

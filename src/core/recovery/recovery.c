@@ -93,7 +93,7 @@ static struct ev_episode_rung *emit_rung(struct decide_ctx *cx, const struct dec
 	struct ev_episode_rung *e = emit_episode_rung(cx, about_assignment(d->assignment));
 
 	e->episode = n->stall.episode;
-	e->rung = str_from(status_name(&rungs, (int)d->rung));
+	e->rung = d->rung;
 	/* What cannot help now will not help later in this episode: its whole cap is used up. */
 	e->count = d->skip && d->rung == RUNG_NUDGE ? MAX(cx->policy->max_nudges, (int64_t)1)
 						    : n->stall.rungs[d->rung] + 1;

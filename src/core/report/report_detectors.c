@@ -122,23 +122,22 @@ static void on_intervention(struct report_detectors *r, const struct event *e)
 {
 	const struct ev_intervention_applied *d = as_intervention_applied(e);
 	struct found_note *f = map_get(&r->by_id, d->detection);
-	int level = status_parse(&levels, d->level);
 
-	if (f && level >= 0)
-		f->level = (enum level)level;
+	if (f)
+		f->level = d->level;
 }
 
 static void on_judged(struct report_detectors *r, const struct event *e)
 {
 	const struct ev_detection_judged *d = as_detection_judged(e);
 	struct found_note *f = map_get(&r->by_id, d->detection);
-	int verdict = status_parse(&effectivenesses, d->effectiveness);
 
-	if (!f || verdict < 0)
+	if (!f)
 		return;
-	f->verdict = (enum effectiveness)verdict;
+	f->verdict = d->effectiveness;
 	f->false_positive = d->false_positive;
-	f->brief = verdict == EFFECT_HELPFUL && subject_of(r, e)->iteration == f->iteration + 1;
+	f->brief = d->effectiveness == EFFECT_HELPFUL &&
+			subject_of(r, e)->iteration == f->iteration + 1;
 }
 
 /* What was stopped came to a good end all the same. */
@@ -146,7 +145,7 @@ static void on_success(struct report_detectors *r, const struct event *e)
 {
 	str key = about(r, e);
 
-	if (e->kind == EV_GOAL_STATUS && !str_is(as_goal_status(e)->to, "completed"))
+	if (e->kind == EV_GOAL_STATUS && as_goal_status(e)->to != GOAL_COMPLETED)
 		return;
 	for (size_t i = 0; i < r->found.n; i++)
 		if (str_eq(r->found.p[i]->about, key))

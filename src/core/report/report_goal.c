@@ -74,6 +74,11 @@ static void put(struct report_row *row, const char *key, str s)
 						arena_str(&row->arena, utf8_truncate(s, SHORT))));
 }
 
+static void put_word(struct report_row *row, const char *key, const struct status_table *t, int at)
+{
+	value_put(&row->arena, row->v, key, value_cstr(&row->arena, status_name(t, at)));
+}
+
 static void put_int(struct report_row *row, const char *key, int64_t n)
 {
 	value_put(&row->arena, row->v, key, value_int(&row->arena, n));
@@ -193,13 +198,11 @@ static void on_intervention(struct report_goal *r, const struct event *e)
 {
 	const struct ev_intervention_applied *d = as_intervention_applied(e);
 	struct report_row *row = report_rows_find(&r->detections, "id", d->detection);
-	int level = status_parse(&levels, d->level);
 
-	if (level >= 0)
-		r->by_level[level]++;
+	r->by_level[d->level]++;
 	if (!row)
 		return;
-	put(row, "level", d->level);
+	put_word(row, "level", &levels, (int)d->level);
 	put(row, "did", d->did);
 	if (d->escalation)
 		put_int(row, "escalation", d->escalation);
@@ -209,13 +212,11 @@ static void on_judged(struct report_goal *r, const struct event *e)
 {
 	const struct ev_detection_judged *d = as_detection_judged(e);
 	struct report_row *row = report_rows_find(&r->detections, "id", d->detection);
-	int verdict = status_parse(&effectivenesses, d->effectiveness);
 
-	if (verdict >= 0)
-		note_verdict(r, d->detection, (enum effectiveness)verdict);
+	note_verdict(r, d->detection, d->effectiveness);
 	if (!row)
 		return;
-	put(row, "effectiveness", d->effectiveness);
+	put_word(row, "effectiveness", &effectivenesses, (int)d->effectiveness);
 	put(row, "because", d->because);
 	if (d->false_positive)
 		value_put(&row->arena, row->v, "false_positive", value_bool(&row->arena, true));
@@ -230,7 +231,10 @@ static void on_change(struct report_goal *r, const struct event *e)
 
 	put_time(row, "at", e->at);
 	put(row, "what", health ? STR("health") : STR("status"));
-	put(row, "to", health ? as_goal_health(e)->to : as_goal_status(e)->to);
+	if (health)
+		put_word(row, "to", &goal_healths, (int)as_goal_health(e)->to);
+	else
+		put_word(row, "to", &goal_statuses, (int)as_goal_status(e)->to);
 	put(row, "reason", health ? as_goal_health(e)->reason : as_goal_status(e)->reason);
 	put(row, "by", e->actor);
 }
@@ -244,7 +248,7 @@ static void on_budget(struct report_goal *r, const struct event *e)
 
 	put_time(row, "at", e->at);
 	put(row, "what", STR("budget"));
-	put(row, "to", d->level);
+	put_word(row, "to", &budget_levels, (int)d->level);
 	if (res >= 0)
 		put(row, "reason", budget_text(&row->arena, (enum resource)res, d->used, d->limit));
 	put(row, "by", e->actor);
@@ -319,7 +323,7 @@ static void on_answer(struct report_goal *r, const struct event *e)
 
 	if (!row)
 		return;
-	put(row, "status", d->status);
+	put_word(row, "status", &esc_statuses, (int)d->status);
 	put(row, "answer", d->answer);
 	put(row, "by", e->actor);
 	put_time(row, "closed_at", e->at);

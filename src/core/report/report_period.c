@@ -123,17 +123,16 @@ static void on_reverted(struct report_period *r, const struct event *e)
 static void on_node_status(struct report_period *r, const struct event *e)
 {
 	const struct ev_node_status *d = as_node_status(e);
-	str to = d->to;
-	bool done = str_is(to, "done");
+	bool done = d->to == NODE_DONE, cancelled = d->to == NODE_CANCELLED;
 	struct task_note *n;
 
-	if (!done && !str_is(to, "cancelled") && !str_is(d->from, "done"))
+	if (!done && !cancelled && d->from != NODE_DONE)
 		return;
 	n = task_of(r, e);
 	n->marks &= ~(unsigned)MARK_OVERRIDDEN;
 	if (done && d->override)
 		n->marks |= MARK_OVERRIDDEN;
-	n->marks |= done ? MARK_DONE : str_is(to, "cancelled") ? MARK_CANCELLED : MARK_REOPENED;
+	n->marks |= done ? MARK_DONE : cancelled ? MARK_CANCELLED : MARK_REOPENED;
 }
 
 static str plan_key(struct arena *a, str goal, int64_t version)
@@ -153,9 +152,8 @@ static void on_plan(struct report_period *r, const struct event *e)
 static void on_verified(struct report_period *r, const struct event *e)
 {
 	const struct ev_run_verified *d = as_run_verified(e);
-	str verdict = d->verdict;
 
-	if (!str_is(verdict, "failed") && !str_is(verdict, "refused"))
+	if (d->verdict != VERIFY_FAILED && d->verdict != VERIFY_REFUSED)
 		return;
 	r->rejected++;
 	task_of(r, e)->marks |= MARK_REJECTED;
@@ -163,8 +161,7 @@ static void on_verified(struct report_period *r, const struct event *e)
 
 static void on_failed(struct report_period *r, const struct event *e)
 {
-	const struct ev_node_failed *d = as_node_failed(e);
-	if (!str_is(d->cause, status_name(&causes, CAUSE_CONFLICT)))
+	if (as_node_failed(e)->cause != CAUSE_CONFLICT)
 		return;
 	r->conflicts++;
 	task_of(r, e)->marks |= MARK_CONFLICT;
@@ -182,10 +179,9 @@ static void on_stall(struct report_period *r, const struct event *e)
 static void on_rung(struct report_period *r, const struct event *e)
 {
 	const struct ev_episode_rung *d = as_episode_rung(e);
-	int rung = status_parse(&rungs, d->rung);
 
-	if (rung >= 0 && !d->skipped)
-		task_of(r, e)->rung = rung;
+	if (!d->skipped)
+		task_of(r, e)->rung = (int)d->rung;
 }
 
 /* Of a stall that began before nobody here knows what was done about it. */
@@ -217,8 +213,7 @@ static void on_stopped(struct report_period *r, const struct event *e _unused_)
 
 static void on_goal_status(struct report_period *r, const struct event *e)
 {
-	const struct ev_goal_status *d = as_goal_status(e);
-	if (str_is(d->to, "completed"))
+	if (as_goal_status(e)->to == GOAL_COMPLETED)
 		goal_of(r, e->goal)->completed = true;
 }
 
@@ -241,11 +236,7 @@ static void on_detection(struct report_period *r, const struct event *e _unused_
 
 static void on_intervention(struct report_period *r, const struct event *e)
 {
-	const struct ev_intervention_applied *d = as_intervention_applied(e);
-	int level = status_parse(&levels, d->level);
-
-	if (level >= 0)
-		r->interventions[level]++;
+	r->interventions[as_intervention_applied(e)->level]++;
 }
 
 typedef void add_fn(struct report_period *r, const struct event *e);

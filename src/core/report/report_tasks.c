@@ -94,9 +94,9 @@ static void note_status(struct report_tasks *t, const struct event *e)
 {
 	const struct ev_node_status *d = as_node_status(e);
 	struct task_note *x = note_of(t, e->node);
-	bool done = str_is(d->to, "done");
+	bool done = d->to == NODE_DONE;
 
-	x->reopened += !done && str_is(d->from, "done");
+	x->reopened += !done && d->from == NODE_DONE;
 	x->overridden = done && d->override;
 	if (!x->removed)
 		x->at = e->at;
