@@ -21,7 +21,12 @@ static value *sample(struct arena *a, const struct shape_field *f)
 	case SHAPE_ENUM: return value_cstr(a, status_name(f->words, f->words->n - 1));
 	case SHAPE_LIST: value_push(a, list, value_cstr(a, "x")); return list;
 	case SHAPE_OBJECTS: value_push(a, list, value_object(a)); return list;
-	case SHAPE_OBJECT: break;
+	case SHAPE_TIME: return value_time(a, 1800000000123);
+	case SHAPE_NUMS: value_push(a, list, value_int(a, 7)); return list;
+	case SHAPE_PARTS: return list;
+	case SHAPE_OBJECT:
+	case SHAPE_TALLY:
+	case SHAPE_PART: break;
 	}
 	return value_object(a);
 }

@@ -9,11 +9,16 @@
  * and expands it twice: after core/shape/members.def within a struct, after core/shape/rows.def within a table
  * of struct shape_field, where THIS is that struct. The .def ends with core/shape/end.def, which takes the
  * macros away; core/shape/none.def makes all rows nothing, for who wants the names of the structs alone.
+ * A document is written SHAPE(report_task), rows, END(report_task): core/shape/structs.def makes struct
+ * report_task of it, and core/shape/shapes.def, once, report_task_shape().
  *
  * Types: TEXT str, NOTE a str that is cut to LIMIT_NOTE, NUM int64_t, FLAG bool, ENUM an enum with the table
- * of its words, LIST struct texts, OBJECT and OBJECTS (an array of them) const value *. Needs: REQ is always
- * there; OPT is left out when it is zero, empty or NULL; MAYBE where that would say something else: has_NAME
- * tells whether it is there. Pure; everything lives in the arena that is given, or is borrowed.
+ * of its words, TIME ov_time (null while it is 0), LIST struct texts, NUMS struct nums, TALLY an int64_t for
+ * each of a table's words from one on, OBJECT and OBJECTS (an array of them) const value *, STRUCT and STRUCTS a
+ * struct that has a shape, and an array of them (p, n). Needs: REQ is always there, as are TALLY, STRUCT and
+ * STRUCTS; OPT is left out when it is zero, empty or NULL; MAYBE where that would say something else: has_NAME
+ * tells whether it is there; NIL as MAYBE, with null for what is not. Pure; everything lives in the arena
+ * that is given, or is borrowed.
  */
 #include "base/ov.h"
 #include "core/model/record.h"
@@ -27,17 +32,29 @@ struct texts {
 	size_t n;
 };
 
-enum shape_need { REQ, OPT, MAYBE };
+struct nums {
+	int64_t *p;
+	size_t n;
+};
+
+enum shape_need { REQ, OPT, MAYBE, NIL };
 enum shape_type {
 	SHAPE_TEXT,
 	SHAPE_NOTE,
 	SHAPE_NUM,
 	SHAPE_FLAG,
 	SHAPE_ENUM,
+	SHAPE_TIME,
 	SHAPE_LIST,
+	SHAPE_NUMS,
+	SHAPE_TALLY,
 	SHAPE_OBJECT,
-	SHAPE_OBJECTS
+	SHAPE_OBJECTS,
+	SHAPE_PART,
+	SHAPE_PARTS
 };
+
+struct shape;
 
 struct shape_field {
 	const char *name;
@@ -46,7 +63,9 @@ struct shape_field {
 	const char *help;
 	size_t offset;                    /* in the struct */
 	size_t has;                       /* of has_NAME there, or SIZE_MAX */
-	const struct status_table *words; /* of an ENUM */
+	const struct status_table *words; /* of ENUM and TALLY */
+	int from;                         /* of TALLY: the first word that counts */
+	const struct shape *(*part)(void);
 };
 
 struct shape {
