@@ -113,9 +113,9 @@ static void report_on_goal(struct documents *d, const struct goal *g)
 		if (report_detectors_wants(kind))
 			report_detectors_add(found, e);
 	}
-	doc = report_goal_view(d->arena, goal, d->log->state, d->now);
+	doc = report_goal_view(d->arena, goal, d->log->state, NULL, d->now);
 	write_value(d, "report", g->id, doc);
-	report_markdown(&text, doc, &style);
+	report_markdown(&text, shape_fill(d->arena, report_goal_doc_shape(), doc), &style);
 	write_text(d, "report.md", g->id, buf_str(&text));
 	write_value(d, "detectors", g->id,
 			report_detectors_view(d->arena, found, &d->policy->oversight));

@@ -62,7 +62,7 @@ static const char markdown[] =
 		 "- 1 detection, answered by: 1 redirect. Helpful: 0, unhelpful: 1, unknown: 0, "
 		 "still open: 0.\n"
 		 "\n## What is next\n\n- do it `overseer goal resume goal_1`\n"
-		 "\n## Tasks\n\n2 todo, 1 accepted, 1 cancelled\n\nThe newest 1 of 4.\n\n"
+		 "\n## Tasks\n\n2 todo, 1 cancelled, 1 accepted\n\nThe newest 1 of 4.\n\n"
 		 "| task | name | became | when | commit | notes |\n|---|---|---|---|---|---|\n"
 		 "| T1 | a\\|b | accepted | 2026-11-15 11:00 | 0123456789ab | taken back 2 times; "
 		 "reopened 1 time; accepted as 0 |\n"
@@ -86,13 +86,18 @@ static const char markdown[] =
 		 "| 3 | T1 | 2026-11-15 11:00 | a | check: E1 \\</td\\> | 1/3 | 81.5 % | "
 		 "12.5 % reported | 300 | $0.50 | 1m1s |\n");
 
+static const struct report_goal_doc *doc(struct fixture *f)
+{
+	return shape_fill(&f->arena, report_goal_doc_shape(), json(f, "%s", doc_text));
+}
+
 TEST(markdown_says_it_and_means_nothing_else)
 {
 	_cleanup_(fixture_done) struct fixture f;
 	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	fixture_init(&f);
-	report_markdown(&b, json(&f, "%s", doc_text), &utc);
+	report_markdown(&b, doc(&f), &utc);
 	assert_string_equal(buf_cstr(&b), markdown);
 }
 
@@ -106,7 +111,7 @@ TEST(a_chart_has_its_steps_where_they_belong)
 	str text;
 
 	fixture_init(&f);
-	report_svg(&b, CHART_PROGRESS, json(&f, "%s", doc_text), &utc);
+	report_svg(&b, CHART_PROGRESS, doc(&f), &utc);
 	text = buf_str(&b);
 	assert_true(str_starts(text, str_from(svg)));
 	/* Half of the way at 11:00; a quarter of the height. */
@@ -124,7 +129,7 @@ TEST(times_are_local)
 	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	fixture_init(&f);
-	report_markdown(&b, json(&f, "%s", doc_text), &(struct report_style){ 3600 * 1000 });
+	report_markdown(&b, doc(&f), &(struct report_style){ 3600 * 1000 });
 	assert_true(str_contains(buf_str(&b),
 			STR("created 2026-11-15 11:00; as of 2026-11-15 13:00")));
 }
@@ -159,7 +164,7 @@ TEST(html_has_no_text_of_others_unescaped)
 	_cleanup_(buf_done) struct buf b = BUF_INIT;
 
 	fixture_init(&f);
-	report_html(&b, json(&f, "%s", doc_text), &utc);
+	report_html(&b, doc(&f), &utc);
 	assert_false(str_contains(buf_str(&b), STR("<b>")));
 	assert_true(str_contains(buf_str(&b), STR("<title>A &#60;b&#62; | `x` *y*</title>")));
 	assert_true(str_contains(buf_str(&b), STR("E1 &#60;/td&#62;")));
@@ -234,6 +239,12 @@ static const value *row_of(const value *doc, const char *type)
 	return NULL;
 }
 
+/* Who reads a document as a struct has all of it. */
+static void assert_comes_back(struct fixture *f, const struct shape *s, const value *doc)
+{
+	assert_true(value_equal(shape_data(&f->arena, s, shape_fill(&f->arena, s, doc)), doc));
+}
+
 TEST(precision_is_of_what_can_be_told)
 {
 	_cleanup_(fixture_done) struct fixture f;
@@ -264,6 +275,7 @@ TEST(precision_is_of_what_can_be_told)
 	assert_int_equal(value_int_at(value_at(row, "levels"), "redirect"), 3);
 	assert_int_equal(value_int_at(value_at(row, "levels"), "pause"), 2);
 	assert_int_equal(value_at(row_of(doc, "oscillation"), "precision_milli")->kind, V_NULL);
+	assert_comes_back(&f, report_detectors_doc_shape(), doc);
 	report_detectors_free(r);
 }
 
@@ -363,7 +375,7 @@ TEST(a_goal_is_told_from_its_log)
 	for (size_t i = 0; i < f.log.n; i++)
 		if (report_goal_wants(str_from(event_name(f.log.p[i]->kind))))
 			report_goal_add(r, f.log.p[i]);
-	doc = report_goal_view(&f.arena, r, f.state, f.now);
+	doc = report_goal_view(&f.arena, r, f.state, NULL, f.now);
 	assert_string_equal(arena_cstr(&f.arena, value_str_at(value_at(doc, "goal"), "status")),
 			"completed");
 	curve = value_at(doc, "progress");
@@ -373,6 +385,7 @@ TEST(a_goal_is_told_from_its_log)
 	assert_int_equal(value_int_at(value_at(doc, "iterations"), "total"),
 			(int64_t)count_events(&f, EV_ITERATION_RECORDED));
 	assert_true(value_int_at(value_at(doc, "iterations"), "total") >= 2);
+	assert_comes_back(&f, report_goal_doc_shape(), doc);
 	report_goal_free(r);
 }
 
@@ -407,7 +420,7 @@ TEST(a_report_is_bounded)
 		event_fill(&f.arena, &e);
 		report_goal_add(r, &e);
 	}
-	doc = report_goal_view(&f.arena, r, f.state, f.now);
+	doc = report_goal_view(&f.arena, r, f.state, NULL, f.now);
 	its = value_at(doc, "iterations");
 	assert_int_equal(value_int_at(its, "total"), 3000);
 	assert_int_equal(value_count(value_at(its, "rows")), 50);
@@ -485,6 +498,7 @@ TEST(a_period_is_counted)
 	assert_int_equal(value_int_at(value_at(doc, "stalls_recovered_by"), "nudge"), 1);
 	assert_int_equal(value_int_at(value_at(doc, "interventions"), "warn"), 1);
 	assert_int_equal(value_int_at(doc, "budget_microusd"), 100);
+	assert_comes_back(&f, report_period_doc_shape(), doc);
 	report_period_free(r);
 }
 

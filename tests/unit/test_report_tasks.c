@@ -18,7 +18,7 @@ static struct report_goal *reported(struct fixture *f, str goal)
 static value *report_of(struct fixture *f, str goal)
 {
 	struct report_goal *r = reported(f, goal);
-	value *doc = report_goal_view(&f->arena, r, f->state, f->now);
+	value *doc = report_goal_view(&f->arena, r, f->state, NULL, f->now);
 
 	report_goal_free(r);
 	return doc;
@@ -199,7 +199,7 @@ TEST(a_cancelled_task_is_not_accepted)
 	assert_int_equal(figure(doc, "accepted"), 0);
 	assert_int_equal(figure(doc, "reverted"), 0);
 	assert_int_equal(figure(doc, "cancelled"), 1);
-	doc = report_goal_view(&f.arena, g, f.state, f.now);
+	doc = report_goal_view(&f.arena, g, f.state, NULL, f.now);
 	assert_string_equal(became(&f, doc, "T1"), "cancelled");
 	assert_string_equal(became(&f, doc, "T2"), "todo");
 	row = value_item(value_at(value_at(doc, "tasks"), "rows"), 0);

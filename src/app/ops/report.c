@@ -102,11 +102,9 @@ static int goal_report(struct op_ctx *cx, struct reading *l, const struct goal *
 		report = report_goal_new(g->id);
 		r = read_log(l, 0, report_goal_wants, add_goal, report, err);
 	}
-	if (r == 0) {
-		*ret = report_goal_view(cx->arena, report, l->state, cx->now);
-		value_put(cx->arena, *ret, "usage", op_goal_usage(&with_state, g));
-		*ret = value_copy(cx->arena, *ret); /* the state goes */
-	}
+	if (r == 0)
+		*ret = report_goal_view(cx->arena, report, l->state, op_goal_usage(&with_state, g),
+				cx->now);
 	report_goal_free(report);
 	return r;
 }

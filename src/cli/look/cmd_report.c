@@ -18,8 +18,8 @@ static const char *plural(int64_t n, const char *one, const char *many)
 
 /* ---- a goal ---- */
 
-static int write_html(struct cli *c, str path, const value *doc, const struct report_style *style,
-		struct ov_err *err)
+static int write_html(struct cli *c, str path, const struct report_goal_doc *doc,
+		const struct report_style *style, struct ov_err *err)
 {
 	_cleanup_(buf_done) struct buf page = BUF_INIT;
 	int r;
@@ -40,7 +40,8 @@ static int show_goal(struct cli *c, struct ov_err *err)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct report_style style = { clock_utc_offset(c->out.now) };
-	const value *doc;
+	const struct report_goal_doc *doc;
+	const value *answer;
 	bool done;
 	int r;
 
@@ -49,10 +50,11 @@ static int show_goal(struct cli *c, struct ov_err *err)
 		return usage_next(c, c->command, err);
 	}
 	r = cli_call(c, OP_report_goal,
-			OP_ASK(c->arena, report_goal, .has_goal = true, .goal = c->args[0]), &doc,
-			&done, err);
+			OP_ASK(c->arena, report_goal, .has_goal = true, .goal = c->args[0]),
+			&answer, &done, err);
 	if (r != 0 || done)
 		return r;
+	doc = shape_fill(c->arena, report_goal_doc_shape(), answer);
 	if (cli_has(c, "html"))
 		return write_html(c, cli_flag(c, "html"), doc, &style, err);
 	report_markdown(&text, doc, &style);

@@ -58,21 +58,18 @@ static const char style_sheet[] =
 		 "tr,svg{break-inside:avoid}h2{break-after:avoid}.scroll{overflow:visible}}\n"
 		 "</style>\n");
 
-static void html_title(struct buf *b, str title, str status, str health, str line)
+static void html_title(struct buf *b, const struct report_subject *goal, str line)
 {
-	int at = status_parse(&goal_healths, health);
+	const char *health = status_name(&goal_healths, (int)goal->health);
 
 	buf_adds(b, str_from(head));
 	buf_addf(b, "<title>");
-	report_escape(b, title);
+	report_escape(b, goal->title);
 	buf_addf(b, "</title>\n%s</head>\n<body>\n<h1>", style_sheet);
-	report_escape(b, title);
-	buf_addf(b, "</h1>\n<span class=\"badge\">");
-	report_escape(b, status);
-	buf_addf(b, "</span><span class=\"badge %s\">",
-			at < 0 ? "" : status_name(&goal_healths, at));
-	report_escape(b, health);
-	buf_addf(b, "</span>\n<p class=\"lead\">");
+	report_escape(b, goal->title);
+	buf_addf(b, "</h1>\n<span class=\"badge\">%s</span><span class=\"badge %s\">%s</span>\n",
+			status_name(&goal_statuses, (int)goal->status), health, health);
+	buf_addf(b, "<p class=\"lead\">");
 	report_escape(b, line);
 	buf_addf(b, "</p>\n");
 }
@@ -144,7 +141,8 @@ static void html_table_end(struct buf *b)
 	buf_addf(b, "</tbody></table></div>\n");
 }
 
-void report_html(struct buf *out, const value *doc, const struct report_style *style)
+void report_html(struct buf *out, const struct report_goal_doc *doc,
+		const struct report_style *style)
 {
 	static const struct report_sink sink = {
 		.title = html_title,

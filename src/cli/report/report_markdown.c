@@ -30,12 +30,12 @@ static void add_code(struct buf *b, str s)
 	buf_addc(b, '`');
 }
 
-static void md_title(struct buf *b, str title, str status, str health, str line)
+static void md_title(struct buf *b, const struct report_subject *goal, str line)
 {
 	buf_addf(b, "# ");
-	add_text(b, title);
-	buf_addf(b, "\n\n**" STR_FMT "**, health **" STR_FMT "**\n\n", STR_ARG(status),
-			STR_ARG(health));
+	add_text(b, goal->title);
+	buf_addf(b, "\n\n**%s**, health **%s**\n\n", status_name(&goal_statuses, (int)goal->status),
+			status_name(&goal_healths, (int)goal->health));
 	add_text(b, line);
 	buf_addf(b, "\n");
 }
@@ -105,51 +105,44 @@ static size_t step_of(size_t n)
 	return n > CHART_ROWS ? (n + CHART_ROWS - 1) / CHART_ROWS : 1;
 }
 
-static void chart_of(struct buf *b, struct arena *a, const value *curve, const char *key,
+static void chart_of(struct buf *b, struct arena *a, const struct report_line *line,
 		enum report_chart chart, const struct report_style *style)
 {
-	size_t n = value_count(curve), step = step_of(n);
-	int64_t most = chart == CHART_PROGRESS ? 10000
-					       : value_int_at(value_item(curve, n - 1), key);
-	enum resource res = strcmp(key, "tokens") == 0 ? RES_TOKENS : RES_COST_MICROUSD;
+	bool progress = chart == CHART_PROGRESS;
+	size_t n = line->n, step = step_of(n);
+	int64_t most = progress ? 10000 : line->p[n - 1].v;
 
 	buf_addf(b, "| when | | %s |\n|---|---|---:|\n",
-			chart == CHART_PROGRESS             ? "progress"
-					: res == RES_TOKENS ? "tokens"
-							    : "cost");
+			progress                                  ? "progress"
+					: line->res == RES_TOKENS ? "tokens"
+								  : "cost");
 	for (size_t i = (n - 1) % step; i < n; i += step) {
-		const value *x = value_item(curve, i);
-		int64_t v = value_int_at(x, key);
+		int64_t v = line->p[i].v;
 
-		buf_addf(b, "| " STR_FMT " | ",
-				STR_ARG(report_time(a, value_str_at(x, "at"), style)));
+		buf_addf(b, "| " STR_FMT " | ", STR_ARG(report_time(a, line->p[i].at, style)));
 		bar(b, v, most);
 		buf_addf(b, " | " STR_FMT " |\n",
-				STR_ARG(chart == CHART_PROGRESS ? report_percent(a, v)
-								: budget_amount(a, res, v)));
+				STR_ARG(progress ? report_percent(a, v)
+						 : budget_amount(a, line->res, v)));
 	}
 }
 
-static void md_chart(struct buf *b, enum report_chart chart, const value *doc,
+static void md_chart(struct buf *b, enum report_chart chart, const struct report_goal_doc *doc,
 		const struct report_style *style)
 {
 	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-	const value *curve = value_at(doc, chart == CHART_PROGRESS ? "progress" : "spending");
-	size_t n = value_count(curve);
-	const value *last = n ? value_item(curve, n - 1) : NULL;
-	const char *key = chart == CHART_PROGRESS             ? "progress_centi"
-			: value_int_at(last, "cost_microusd") ? "cost_microusd"
-							      : "tokens";
+	struct report_line line = report_line(&a, chart, doc);
 
 	if (chart == CHART_DETECTIONS) /* its table says it all */
 		return;
-	if (!last || (chart == CHART_SPENDING && !value_int_at(last, key)))
+	if (!line.n || (chart == CHART_SPENDING && !line.p[line.n - 1].v))
 		md_note(b, STR("Nothing is known yet."));
 	else
-		chart_of(b, &a, curve, key, chart, style);
+		chart_of(b, &a, &line, chart, style);
 }
 
-void report_markdown(struct buf *out, const value *doc, const struct report_style *style)
+void report_markdown(struct buf *out, const struct report_goal_doc *doc,
+		const struct report_style *style)
 {
 	static const struct report_sink sink = {
 		.title = md_title,

@@ -53,27 +53,17 @@ static int64_t at_y(const struct axis *x, int64_t v)
 	return TOP + x->height - (int64_t)((double)in / (double)most * x->height + 0.5);
 }
 
-static ov_time time_of(const value *v, const char *key, ov_time otherwise)
+static struct axis axis_of(const struct report_goal_doc *doc, int height)
 {
-	ov_time t;
+	const struct report_subject *g = &doc->goal;
+	struct axis x = { .from = g->created_at, .height = height };
 
-	return time_parse(value_str_at(v, key), &t) ? t : otherwise;
-}
-
-static struct axis axis_of(const value *doc, int height)
-{
-	const value *g = value_at(doc, "goal");
-	struct axis x = { .from = time_of(g, "created_at", 0), .height = height };
-
-	x.to = time_of(g, "ended_at", time_of(doc, "at", x.from));
+	x.to = g->ended_at ? g->ended_at : doc->at ? doc->at : x.from;
 	/* Runs go on for a moment after a goal has ended. */
-	for (int i = 0; i < 2; i++) {
-		const value *curve = value_at(doc, i ? "progress" : "spending");
-		size_t n = value_count(curve);
-
-		if (n)
-			x.to = MAX(x.to, time_of(value_item(curve, n - 1), "at", x.to));
-	}
+	if (doc->spending.n)
+		x.to = MAX(x.to, doc->spending.p[doc->spending.n - 1].at);
+	if (doc->progress.n)
+		x.to = MAX(x.to, doc->progress.p[doc->progress.n - 1].at);
 	x.to = MAX(x.to, x.from + 1000);
 	return x;
 }
@@ -127,19 +117,15 @@ static void level_line(struct buf *b, const struct axis *x, int64_t v, const cha
 }
 
 /* A value holds until the next one: steps, and the area beneath them. */
-static void steps(struct buf *b, const struct axis *x, const value *curve, const char *key)
+static void steps(struct buf *b, const struct axis *x, const struct report_line *line)
 {
 	_cleanup_(buf_done) struct buf path = BUF_INIT;
 	int64_t last = at_y(x, 0), end = at_x(x, x->to);
 
 	buf_addf(&path, "M%lld %lld", (long long)at_x(x, x->from), (long long)last);
-	for (size_t i = 0; i < value_count(curve); i++) {
-		const value *p = value_item(curve, i);
-		int64_t y = at_y(x, value_int_at(p, key));
-
-		buf_addf(&path, "H%lldV%lld", (long long)at_x(x, time_of(p, "at", x->from)),
-				(long long)y);
-		last = y;
+	for (size_t i = 0; i < line->n; i++) {
+		last = at_y(x, line->p[i].v);
+		buf_addf(&path, "H%lldV%lld", (long long)at_x(x, line->p[i].at), (long long)last);
 	}
 	buf_addf(&path, "H%lld", (long long)end);
 	buf_addf(b, "<path class=\"area\" d=\"" STR_FMT "V%lldH%dZ\"/>\n", STR_ARG(buf_str(&path)),
@@ -149,8 +135,11 @@ static void steps(struct buf *b, const struct axis *x, const value *curve, const
 			(long long)last);
 }
 
-static void chart_progress(struct buf *b, const value *doc, const struct report_style *style)
+static void chart_progress(struct buf *b, const struct report_goal_doc *doc,
+		const struct report_style *style)
 {
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	struct report_line line = report_line(&a, CHART_PROGRESS, doc);
 	struct axis x = axis_of(doc, PLOT);
 
 	x.most = 10000;
@@ -160,7 +149,7 @@ static void chart_progress(struct buf *b, const value *doc, const struct report_
 
 		level_line(b, &x, (int64_t)2500 * i, "grid", str_from(labels[i]));
 	}
-	steps(b, &x, value_at(doc, "progress"), "progress_centi");
+	steps(b, &x, &line);
 	time_axis(b, &x, style);
 	buf_addf(b, "</svg>\n");
 }
@@ -179,16 +168,14 @@ static int64_t round_up(int64_t n)
 	return n;
 }
 
-static void chart_spending(struct buf *b, const value *doc, const struct report_style *style)
+static void chart_spending(struct buf *b, const struct report_goal_doc *doc,
+		const struct report_style *style)
 {
 	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-	const value *curve = value_at(doc, "spending");
-	size_t n = value_count(curve);
-	const value *last = n ? value_item(curve, n - 1) : NULL;
-	enum resource res = value_int_at(last, "cost_microusd") ? RES_COST_MICROUSD : RES_TOKENS;
-	const char *key = status_name(&resources, (int)res);
-	int64_t used = value_int_at(last, key),
-		estimate = value_int_at(value_at(value_at(doc, "usage"), key), "estimate");
+	struct report_line line = report_line(&a, CHART_SPENDING, doc);
+	enum resource res = line.res;
+	int64_t used = line.n ? line.p[line.n - 1].v : 0,
+		estimate = report_usage_of(doc, res).estimate;
 	struct axis x = axis_of(doc, PLOT);
 
 	if (!used) {
@@ -210,37 +197,35 @@ static void chart_spending(struct buf *b, const value *doc, const struct report_
 				LEFT + 6, (long long)at_y(&x, estimate) - 4,
 				STR_ARG(budget_amount(&a, res, estimate)));
 	}
-	steps(b, &x, curve, key);
+	steps(b, &x, &line);
 	time_axis(b, &x, style);
 	buf_addf(b, "</svg>\n");
 }
 
-static void change_marks(struct buf *b, const struct axis *x, const value *doc)
+static void change_marks(struct buf *b, const struct axis *x, const struct report_change_list *list)
 {
-	const value *rows = value_at(value_at(doc, "changes"), "rows");
-
-	for (size_t i = 0; i < value_count(rows); i++) {
-		const value *c = value_item(rows, i);
-		int to = status_parse(&goal_healths, value_str_at(c, "to"));
-		int64_t px = at_x(x, time_of(c, "at", x->from));
+	for (size_t i = 0; i < list->rows.n; i++) {
+		const struct report_change *c = &list->rows.p[i];
+		int to = status_parse(&goal_healths, c->to);
+		int64_t px = at_x(x, c->at);
 
 		buf_addf(b,
 				"<line class=\"change %s\" x1=\"%lld\" y1=\"%d\" x2=\"%lld\" "
 				"y2=\"%d\"><title>",
 				to < 0 ? "" : status_name(&goal_healths, to), (long long)px, TOP,
 				(long long)px, TOP + x->height);
-		report_escape(b, value_str_at(c, "to"));
+		report_escape(b, c->to);
 		buf_addf(b, ": ");
-		report_escape(b, value_str_at(c, "reason"));
+		report_escape(b, c->reason);
 		buf_addf(b, "</title></line>\n");
 	}
 }
 
 /* A lane for each level, the mildest lowest; a mark for each detection that it answered. */
-static void chart_detections(struct buf *b, const value *doc, const struct report_style *style)
+static void chart_detections(struct buf *b, const struct report_goal_doc *doc,
+		const struct report_style *style)
 {
 	struct axis x = axis_of(doc, LANE * (LEVEL_COUNT - LEVEL_LOG));
-	const value *rows = value_at(value_at(doc, "detections"), "rows");
 
 	open_svg(b, &x, "Detections over time, by the level of the answer");
 	for (int i = LEVEL_LOG; i < LEVEL_COUNT; i++) {
@@ -253,30 +238,31 @@ static void chart_detections(struct buf *b, const value *doc, const struct repor
 				LEFT, y, WIDTH - RIGHT, y, LEFT - 6, y + 4,
 				status_name(&levels, i));
 	}
-	change_marks(b, &x, doc);
-	for (size_t i = 0; i < value_count(rows); i++) {
-		const value *d = value_item(rows, i);
-		int level = status_parse(&levels, value_str_at(d, "level")),
-		    severity = status_parse(&severities, value_str_at(d, "severity"));
+	change_marks(b, &x, &doc->changes);
+	for (size_t i = 0; i < doc->detections.rows.n; i++) {
+		const struct report_detection *d = &doc->detections.rows.p[i];
+		int level = status_parse(&levels, d->level),
+		    severity = status_parse(&severities, d->severity);
 
 		level = MAX(level, (int)LEVEL_LOG);
 		buf_addf(b, "<circle class=\"mark %s\" cx=\"%lld\" cy=\"%d\" r=\"6\"><title>",
 				severity < 0 ? "" : status_name(&severities, severity),
-				(long long)at_x(&x, time_of(d, "at", x.from)),
+				(long long)at_x(&x, d->at),
 				TOP + LANE * (LEVEL_COUNT - 1 - level) + LANE / 2);
-		report_escape(b, value_str_at(d, "type"));
+		report_escape(b, d->type);
 		buf_addf(b, ": ");
-		report_escape(b, value_str_at(d, "message"));
+		report_escape(b, d->message);
 		buf_addf(b, "</title></circle>\n");
 	}
 	time_axis(b, &x, style);
 	buf_addf(b, "</svg>\n");
 }
 
-void report_svg(struct buf *b, enum report_chart chart, const value *doc,
+void report_svg(struct buf *b, enum report_chart chart, const struct report_goal_doc *doc,
 		const struct report_style *style)
 {
-	typedef void chart_fn(struct buf * b, const value *doc, const struct report_style *style);
+	typedef void chart_fn(struct buf * b, const struct report_goal_doc *doc,
+			const struct report_style *style);
 	static chart_fn *const charts[] = { [CHART_PROGRESS] = chart_progress,
 		[CHART_SPENDING] = chart_spending,
 		[CHART_DETECTIONS] = chart_detections };

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "cli/report/report_layout.h"
 
-void report_svg(struct buf *b, enum report_chart chart, const value *doc,
+void report_svg(struct buf *b, enum report_chart chart, const struct report_goal_doc *doc,
 		const struct report_style *style);
 /* Anybody's text as text of HTML or XML, also within an attribute; without what steers a reader. */
 void report_escape(struct buf *b, str s);

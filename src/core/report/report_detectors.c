@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "core/report/report.h"
+#include "core/report/report_doc.h"
 #include "core/report/report_tuning.h"
 
 /* A node, or a goal as a whole, as far as detections of it need it. */
@@ -89,31 +90,31 @@ static void note_tree(struct report_detectors *r, struct subject_note *n, str tr
 
 static void on_iteration(struct report_detectors *r, const struct event *e)
 {
-	const struct ev_iteration_recorded *made = as_iteration_recorded(e);
-	const value *it = made->iteration;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	const struct report_iteration *it = shape_fill(&a, report_iteration_shape(),
+			as_iteration_recorded(e)->iteration);
 	struct subject_note *n = subject_of(r, e);
-	int64_t number = value_int_at(it, "number");
 
-	r->iterations += number > n->iteration;
-	n->iteration = number;
-	note_tree(r, n, value_str_at(it, "tree"));
+	r->iterations += it->number > n->iteration;
+	n->iteration = it->number;
+	note_tree(r, n, it->tree);
 }
 
 static void on_detection(struct report_detectors *r, const struct event *e)
 {
-	const struct ev_detection_made *made = as_detection_made(e);
-	const value *d = made->detection;
+	const struct report_detection *d = shape_fill(&r->arena, report_detection_shape(),
+			as_detection_made(e)->detection);
 	struct found_note *f = arena_new(&r->arena, struct found_note);
-	int type = status_parse(&detectors, value_str_at(d, "type")),
-	    severity = status_parse(&severities, value_str_at(d, "severity"));
+	int type = status_parse(&detectors, d->type),
+	    severity = status_parse(&severities, d->severity);
 
 	if (type < 0 || severity < 0)
 		return;
-	*f = (struct found_note){ .id = arena_str(&r->arena, value_str_at(d, "id")),
+	*f = (struct found_note){ .id = arena_str(&r->arena, d->id),
 		.about = about(r, e),
 		.type = (enum detector)type,
 		.severity = (enum severity)severity,
-		.iteration = value_int_at(d, "iteration") };
+		.iteration = d->iteration };
 	vec_push(&r->found, f);
 	map_put(&r->by_id, f->id, f);
 }
@@ -179,43 +180,32 @@ void report_detectors_add(struct report_detectors *r, const struct event *e)
 
 /* ---- the document ---- */
 
-struct figures {
-	int64_t found, verdicts[EFFECTIVENESS_COUNT], false_positives, levels[LEVEL_COUNT];
-};
-
-static struct figures figures_of(const struct report_detectors *r, int type)
+/* Of one detector, or of all of them: -1. */
+static struct report_figures figures_of(const struct report_detectors *r, int type)
 {
-	struct figures f = { 0 };
+	struct report_figures f = { 0 };
+	int64_t verdicts[EFFECTIVENESS_COUNT] = { 0 }, told;
 
 	for (size_t i = 0; i < r->found.n; i++) {
 		const struct found_note *x = r->found.p[i];
 
 		if (type >= 0 && (int)x->type != type)
 			continue;
-		f.found++;
-		f.verdicts[x->verdict]++;
+		f.detections++;
+		verdicts[x->verdict]++;
 		f.false_positives += x->false_positive;
 		f.levels[x->level]++;
 	}
+	f.open = verdicts[EFFECT_OPEN];
+	f.helpful = verdicts[EFFECT_HELPFUL];
+	f.unhelpful = verdicts[EFFECT_UNHELPFUL];
+	f.unknown = verdicts[EFFECT_UNKNOWN];
+	told = f.helpful + f.unhelpful;
+	if (told)
+		MAYBE_SET(&f, precision_milli, f.helpful * 1000 / told);
+	if (type >= 0)
+		f.type = str_from(status_name(&detectors, type));
 	return f;
-}
-
-static value *figures_view(struct arena *a, const struct figures *f)
-{
-	int64_t told = f->verdicts[EFFECT_HELPFUL] + f->verdicts[EFFECT_UNHELPFUL];
-	value *v = value_object(a), *by_level = value_object(a);
-
-	value_put(a, v, "detections", value_int(a, f->found));
-	for (int i = 0; i < EFFECTIVENESS_COUNT; i++)
-		value_put(a, v, status_name(&effectivenesses, i), value_int(a, f->verdicts[i]));
-	value_put(a, v, "false_positives", value_int(a, f->false_positives));
-	value_put(a, v, "precision_milli",
-			told ? value_int(a, f->verdicts[EFFECT_HELPFUL] * 1000 / told)
-			     : value_null(a));
-	for (int i = LEVEL_LOG; i < LEVEL_COUNT; i++)
-		value_put(a, by_level, status_name(&levels, i), value_int(a, f->levels[i]));
-	value_put(a, v, "levels", by_level);
-	return v;
 }
 
 static struct tuning_facts facts_of(const struct report_detectors *r)
@@ -241,20 +231,14 @@ static struct tuning_facts facts_of(const struct report_detectors *r)
 value *report_detectors_view(struct arena *a, const struct report_detectors *r,
 		const struct oversight *o)
 {
-	value *v = value_object(a), *rows = value_array(a);
-	struct figures total = figures_of(r, -1);
 	struct tuning_facts facts = facts_of(r);
+	struct report_figures rows[DETECTOR_COUNT];
+	struct report_detectors_doc d = { .iterations = r->iterations,
+		.detectors = { rows, DETECTOR_COUNT },
+		.total = figures_of(r, -1),
+		.hints = tuning_hints(a, &facts, o) };
 
-	value_put(a, v, "iterations", value_int(a, r->iterations));
-	for (int i = 0; i < DETECTOR_COUNT; i++) {
-		struct figures f = figures_of(r, i);
-		value *row = figures_view(a, &f);
-
-		value_put(a, row, "type", value_cstr(a, status_name(&detectors, i)));
-		value_push(a, rows, row);
-	}
-	value_put(a, v, "detectors", rows);
-	value_put(a, v, "total", figures_view(a, &total));
-	value_put(a, v, "hints", tuning_hints(a, &facts, o));
-	return v;
+	for (int i = 0; i < DETECTOR_COUNT; i++)
+		rows[i] = figures_of(r, i);
+	return shape_data(a, report_detectors_doc_shape(), &d);
 }

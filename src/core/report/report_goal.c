@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "core/capacity/budget.h"
 #include "core/report/report.h"
+#include "core/report/report_doc.h"
 #include "core/report/report_rows.h"
 #include "core/report/report_tasks.h"
 #include "core/view/view.h"
@@ -39,11 +40,11 @@ struct report_goal *report_goal_new(str goal)
 	r->tasks = report_tasks_new();
 	map_init(&r->nodes, 0);
 	map_init(&r->verdicts, 0);
-	report_rows_init(&r->iterations, ROWS);
-	report_rows_init(&r->detections, DETECTIONS);
-	report_rows_init(&r->changes, ROWS);
-	report_rows_init(&r->notices, ROWS);
-	report_rows_init(&r->inbox, ROWS);
+	report_rows_init(&r->iterations, report_iteration_shape(), ROWS);
+	report_rows_init(&r->detections, report_detection_shape(), DETECTIONS);
+	report_rows_init(&r->changes, report_change_shape(), ROWS);
+	report_rows_init(&r->notices, report_notice_shape(), ROWS);
+	report_rows_init(&r->inbox, report_question_shape(), ROWS);
 	return r;
 }
 
@@ -64,42 +65,9 @@ struct report_goal *report_goal_free(struct report_goal *r)
 	return NULL;
 }
 
-/* ---- rows ---- */
-
-static void put(struct report_row *row, const char *key, str s)
+static str word(const struct status_table *t, int at)
 {
-	if (s.n)
-		value_put(&row->arena, row->v, key,
-				value_str(&row->arena,
-						arena_str(&row->arena, utf8_truncate(s, SHORT))));
-}
-
-static void put_word(struct report_row *row, const char *key, const struct status_table *t, int at)
-{
-	value_put(&row->arena, row->v, key, value_cstr(&row->arena, status_name(t, at)));
-}
-
-static void put_int(struct report_row *row, const char *key, int64_t n)
-{
-	value_put(&row->arena, row->v, key, value_int(&row->arena, n));
-}
-
-static void put_time(struct report_row *row, const char *key, ov_time at)
-{
-	value_put(&row->arena, row->v, key, value_time(&row->arena, at));
-}
-
-/* Members of a record as they are, where it has them. */
-static void take(struct report_row *row, const value *from, const char *const *keys, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const value *v = value_at(from, keys[i]);
-
-		if (v && v->kind == V_STR)
-			put(row, keys[i], v->s);
-		else if (v)
-			value_put(&row->arena, row->v, keys[i], value_copy(&row->arena, v));
-	}
+	return str_from(status_name(t, at));
 }
 
 /* ---- progress ---- */
@@ -138,30 +106,28 @@ static struct node_note *node_of(struct report_goal *r, str node)
 
 static void on_iteration(struct report_goal *r, const struct event *e)
 {
-	const struct ev_iteration_recorded *d = as_iteration_recorded(e);
-	static const char *const keys[] = { "number", "agent", "failed", "failure_class", "error",
-		"tests", "tests_format", "tests_passed", "tests_failed", "coverage_format",
-		"coverage_centi", "completion_source", "completion_centi", "tokens",
-		"cost_microusd", "duration_ms", "tree" };
-	const value *it = d->iteration;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	const value *record = as_iteration_recorded(e)->iteration;
+	const struct report_iteration *said = shape_fill(&a, r->iterations.shape, record);
 	struct node_note *note = node_of(r, e->node);
-	int64_t number = value_int_at(it, "number");
-	bool again = note->number == number; /* judged once more: the newest word counts */
-	struct report_row *row = again ? report_rows_find(&r->iterations, "run", e->run) : NULL;
+	bool again = note->number == said->number; /* judged once more: the newest word counts */
+	struct report_row *row = again
+			? report_rows_find(&r->iterations, offsetof(struct report_iteration, run),
+					  e->run)
+			: NULL;
+	struct report_iteration *it;
 
-	if (row) {
-		arena_reset(&row->arena);
-		row->v = value_object(&row->arena);
-	} else {
+	if (!row) {
 		row = report_rows_add(&r->iterations);
 		r->iterations.total -= again; /* its row was dropped */
 	}
-	r->failed += value_bool_at(it, "failed") - (again && note->failed);
-	*note = (struct node_note){ number, value_bool_at(it, "failed") };
-	put_time(row, "at", e->at);
-	put(row, "node", e->node);
-	put(row, "run", e->run);
-	take(row, it, keys, ARRAY_LEN(keys));
+	r->failed += said->failed - (again && note->failed);
+	*note = (struct node_note){ said->number, said->failed };
+	report_row_take(&r->iterations, row, record);
+	it = row->is;
+	it->at = e->at;
+	it->node = report_row_text(row, e->node);
+	it->run = report_row_text(row, e->run);
 }
 
 /* Of every detection, also of those whose row was dropped. */
@@ -181,116 +147,150 @@ static void note_verdict(struct report_goal *r, str detection, enum effectivenes
 
 static void on_detection(struct report_goal *r, const struct event *e)
 {
-	const struct ev_detection_made *made = as_detection_made(e);
-	static const char *const keys[] = { "id", "type", "severity", "message", "iteration" };
 	struct report_row *row = report_rows_add(&r->detections);
-	const value *d = made->detection;
+	struct report_detection *d;
 
-	put_time(row, "at", e->at);
-	put(row, "node", e->node);
-	take(row, d, keys, ARRAY_LEN(keys));
-	put(row, "level", str_from(status_name(&levels, LEVEL_NONE)));
-	put(row, "effectiveness", str_from(status_name(&effectivenesses, EFFECT_OPEN)));
-	note_verdict(r, value_str_at(d, "id"), EFFECT_OPEN);
+	report_row_take(&r->detections, row, as_detection_made(e)->detection);
+	d = row->is;
+	d->at = e->at;
+	d->node = report_row_text(row, e->node);
+	d->level = word(&levels, LEVEL_NONE);
+	d->effectiveness = word(&effectivenesses, EFFECT_OPEN);
+	note_verdict(r, d->id, EFFECT_OPEN);
+}
+
+static struct report_row *detection_row(const struct report_goal *r, str id)
+{
+	return report_rows_find(&r->detections, offsetof(struct report_detection, id), id);
+}
+
+/* What is not said leaves what was said before. */
+static void say(struct report_row *row, str *field, str s)
+{
+	if (s.n)
+		*field = report_row_text(row, s);
 }
 
 static void on_intervention(struct report_goal *r, const struct event *e)
 {
 	const struct ev_intervention_applied *d = as_intervention_applied(e);
-	struct report_row *row = report_rows_find(&r->detections, "id", d->detection);
+	struct report_row *row = detection_row(r, d->detection);
+	struct report_detection *x;
 
 	r->by_level[d->level]++;
 	if (!row)
 		return;
-	put_word(row, "level", &levels, (int)d->level);
-	put(row, "did", d->did);
+	x = row->is;
+	x->level = word(&levels, (int)d->level);
+	say(row, &x->did, d->did);
 	if (d->escalation)
-		put_int(row, "escalation", d->escalation);
+		x->escalation = d->escalation;
 }
 
 static void on_judged(struct report_goal *r, const struct event *e)
 {
 	const struct ev_detection_judged *d = as_detection_judged(e);
-	struct report_row *row = report_rows_find(&r->detections, "id", d->detection);
+	struct report_row *row = detection_row(r, d->detection);
+	struct report_detection *x;
 
 	note_verdict(r, d->detection, d->effectiveness);
 	if (!row)
 		return;
-	put_word(row, "effectiveness", &effectivenesses, (int)d->effectiveness);
-	put(row, "because", d->because);
-	if (d->false_positive)
-		value_put(&row->arena, row->v, "false_positive", value_bool(&row->arena, true));
+	x = row->is;
+	x->effectiveness = word(&effectivenesses, (int)d->effectiveness);
+	say(row, &x->because, d->because);
+	x->false_positive |= d->false_positive;
 }
 
 /* ---- what became of it, and who was told and asked ---- */
 
-static void on_change(struct report_goal *r, const struct event *e)
+static void add_change(struct report_goal *r, const struct event *e, const char *what, str to,
+		str reason)
 {
 	struct report_row *row = report_rows_add(&r->changes);
-	bool health = e->kind == EV_GOAL_HEALTH;
 
-	put_time(row, "at", e->at);
-	put(row, "what", health ? STR("health") : STR("status"));
-	if (health)
-		put_word(row, "to", &goal_healths, (int)as_goal_health(e)->to);
-	else
-		put_word(row, "to", &goal_statuses, (int)as_goal_status(e)->to);
-	put(row, "reason", health ? as_goal_health(e)->reason : as_goal_status(e)->reason);
-	put(row, "by", e->actor);
+	*(struct report_change *)row->is = (struct report_change){ .at = e->at,
+		.what = str_from(what),
+		.to = report_row_text(row, to),
+		.reason = report_row_text(row, reason),
+		.by = report_row_text(row, e->actor) };
+}
+
+static void on_status(struct report_goal *r, const struct event *e)
+{
+	add_change(r, e, "status", word(&goal_statuses, (int)as_goal_status(e)->to),
+			as_goal_status(e)->reason);
+}
+
+static void on_health(struct report_goal *r, const struct event *e)
+{
+	add_change(r, e, "health", word(&goal_healths, (int)as_goal_health(e)->to),
+			as_goal_health(e)->reason);
 }
 
 /* The health of an active goal follows from it, without an event of its own. */
 static void on_budget(struct report_goal *r, const struct event *e)
 {
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	const struct ev_goal_budget *d = as_goal_budget(e);
-	struct report_row *row = report_rows_add(&r->changes);
 	int res = status_parse(&resources, d->resource);
 
-	put_time(row, "at", e->at);
-	put(row, "what", STR("budget"));
-	put_word(row, "to", &budget_levels, (int)d->level);
-	if (res >= 0)
-		put(row, "reason", budget_text(&row->arena, (enum resource)res, d->used, d->limit));
-	put(row, "by", e->actor);
+	add_change(r, e, "budget", word(&budget_levels, (int)d->level),
+			res < 0 ? STR("") : budget_text(&a, (enum resource)res, d->used, d->limit));
 }
 
 static void on_notice(struct report_goal *r, const struct event *e)
 {
-	const struct ev_notice_opened *d = as_notice_opened(e);
-	static const char *const keys[] = { "id", "channel", "urgency", "subject" };
 	struct report_row *row = report_rows_add(&r->notices);
+	struct report_notice *x;
 
-	put_time(row, "at", e->at);
-	take(row, d->notice, keys, ARRAY_LEN(keys));
-	put(row, "status", str_from(status_name(&notice_statuses, NOTICE_WAITING)));
+	report_row_take(&r->notices, row, as_notice_opened(e)->notice);
+	x = row->is;
+	x->at = e->at;
+	x->status = word(&notice_statuses, NOTICE_WAITING);
+}
+
+static struct report_row *notice_row(const struct report_goal *r, str id)
+{
+	return report_rows_find(&r->notices, offsetof(struct report_notice, id), id);
 }
 
 static void on_notice_tried(struct report_goal *r, const struct event *e)
 {
 	const struct ev_notice_tried *d = as_notice_tried(e);
-	struct report_row *row = report_rows_find(&r->notices, "id", d->notice);
+	struct report_row *row = notice_row(r, d->notice);
+	struct report_notice *x;
 
 	if (!row)
 		return;
-	put(row, "status", d->status);
-	put_int(row, "attempts", d->attempts);
-	put(row, "ref", d->ref);
-	put(row, "error", d->error);
+	x = row->is;
+	say(row, &x->status, d->status);
+	MAYBE_SET(x, attempts, d->attempts);
+	say(row, &x->ref, d->ref);
+	say(row, &x->error, d->error);
 }
 
-static void on_notice_moved(struct report_goal *r, const struct event *e)
+static void set_notice(struct report_goal *r, str id, enum notice_status to)
 {
-	bool withdrawn = e->kind == EV_NOTICE_WITHDRAWN;
-	struct report_row *row = report_rows_find(&r->notices, "id",
-			withdrawn ? as_notice_withdrawn(e)->notice : as_notice_retried(e)->notice);
+	struct report_row *row = notice_row(r, id);
+	struct report_notice *x;
 
 	if (!row)
 		return;
-	put(row, "status",
-			str_from(status_name(&notice_statuses,
-					withdrawn ? NOTICE_WITHDRAWN : NOTICE_WAITING)));
-	if (!withdrawn)
-		put_int(row, "attempts", 0);
+	x = row->is;
+	x->status = word(&notice_statuses, (int)to);
+	if (to == NOTICE_WAITING)
+		MAYBE_SET(x, attempts, 0);
+}
+
+static void on_notice_withdrawn(struct report_goal *r, const struct event *e)
+{
+	set_notice(r, as_notice_withdrawn(e)->notice, NOTICE_WITHDRAWN);
+}
+
+static void on_notice_retried(struct report_goal *r, const struct event *e)
+{
+	set_notice(r, as_notice_retried(e)->notice, NOTICE_WAITING);
 }
 
 static void on_question(struct report_goal *r, const struct event *e)
@@ -298,35 +298,42 @@ static void on_question(struct report_goal *r, const struct event *e)
 	const struct ev_escalation_opened *d = as_escalation_opened(e);
 	struct report_row *row = report_rows_add(&r->inbox);
 
-	put_time(row, "at", e->at);
-	put_int(row, "number", d->escalation);
-	put(row, "node", e->node);
-	put(row, "kind", d->kind);
-	put(row, "question", d->question);
-	put(row, "status", str_from(status_name(&esc_statuses, ESC_OPEN)));
+	*(struct report_question *)row->is = (struct report_question){ .at = e->at,
+		.number = d->escalation,
+		.node = report_row_text(row, e->node),
+		.kind = report_row_text(row, d->kind),
+		.question = report_row_text(row, d->question),
+		.status = word(&esc_statuses, ESC_OPEN) };
+}
+
+static struct report_row *question_row(const struct report_goal *r, int64_t number)
+{
+	return report_rows_find_int(&r->inbox, offsetof(struct report_question, number), number);
 }
 
 /* Something new was found about it: the question is another one now. */
 static void on_question_raised(struct report_goal *r, const struct event *e)
 {
 	const struct ev_escalation_raised *d = as_escalation_raised(e);
-	struct report_row *row = report_rows_find_int(&r->inbox, "number", d->escalation);
+	struct report_row *row = question_row(r, d->escalation);
 
 	if (row)
-		put(row, "question", d->question);
+		say(row, &((struct report_question *)row->is)->question, d->question);
 }
 
 static void on_answer(struct report_goal *r, const struct event *e)
 {
 	const struct ev_escalation_closed *d = as_escalation_closed(e);
-	struct report_row *row = report_rows_find_int(&r->inbox, "number", d->escalation);
+	struct report_row *row = question_row(r, d->escalation);
+	struct report_question *x;
 
 	if (!row)
 		return;
-	put_word(row, "status", &esc_statuses, (int)d->status);
-	put(row, "answer", d->answer);
-	put(row, "by", e->actor);
-	put_time(row, "closed_at", e->at);
+	x = row->is;
+	x->status = word(&esc_statuses, (int)d->status);
+	say(row, &x->answer, d->answer);
+	say(row, &x->by, e->actor);
+	x->closed_at = e->at;
 }
 
 /* ---- the fold ---- */
@@ -344,8 +351,8 @@ static add_fn *const adders[EVENT_KIND_COUNT] = {
 	[EV_GOAL_CREATED] = on_created,
 	[EV_GOAL_SPENT] = on_spent,
 	[EV_GOAL_BUDGET] = on_budget,
-	[EV_GOAL_STATUS] = on_change,
-	[EV_GOAL_HEALTH] = on_change,
+	[EV_GOAL_STATUS] = on_status,
+	[EV_GOAL_HEALTH] = on_health,
 	[EV_PLAN_APPLIED] = on_tasks,
 	[EV_NODE_ADDED] = on_tasks,
 	[EV_NODE_STATUS] = on_tasks,
@@ -357,8 +364,8 @@ static add_fn *const adders[EVENT_KIND_COUNT] = {
 	[EV_DETECTION_JUDGED] = on_judged,
 	[EV_NOTICE_OPENED] = on_notice,
 	[EV_NOTICE_TRIED] = on_notice_tried,
-	[EV_NOTICE_WITHDRAWN] = on_notice_moved,
-	[EV_NOTICE_RETRIED] = on_notice_moved,
+	[EV_NOTICE_WITHDRAWN] = on_notice_withdrawn,
+	[EV_NOTICE_RETRIED] = on_notice_retried,
 	[EV_ESCALATION_OPENED] = on_question,
 	[EV_ESCALATION_RAISED] = on_question_raised,
 	[EV_ESCALATION_CLOSED] = on_answer,
@@ -390,59 +397,60 @@ bool report_goal_begun(const struct report_goal *r)
 
 /* ---- the document ---- */
 
-static value *goal_view(struct arena *a, const struct goal *g)
+static struct report_subject subject(const struct goal *g)
 {
-	value *v = value_object(a);
-
-	value_put(a, v, "id", value_str(a, g->id));
-	value_put(a, v, "title", value_str(a, g->title));
-	value_put(a, v, "status", value_cstr(a, status_name(&goal_statuses, (int)g->status)));
-	value_put(a, v, "health", value_cstr(a, status_name(&goal_healths, (int)g->health)));
-	value_put(a, v, "status_reason", value_str(a, g->status_reason));
-	value_put(a, v, "created_at", value_time(a, g->created_at));
-	value_put(a, v, "ended_at", value_time(a, g->ended_at));
-	value_put(a, v, "leaves", value_int(a, (int64_t)g->leaves));
-	value_put(a, v, "leaves_done", value_int(a, (int64_t)g->leaves_done));
-	value_put(a, v, "leaves_cancelled", value_int(a, (int64_t)g->leaves_cancelled));
-	value_put(a, v, "leaves_blocked", value_int(a, (int64_t)g->leaves_blocked));
-	value_put(a, v, "leaves_unchecked", value_int(a, (int64_t)g->leaves_unchecked));
-	value_put(a, v, "progress_centi", value_int(a, goal_progress_centi(g)));
-	return v;
+	return (struct report_subject){ .id = g->id,
+		.title = g->title,
+		.status = g->status,
+		.health = g->health,
+		.status_reason = g->status_reason,
+		.created_at = g->created_at,
+		.ended_at = g->ended_at,
+		.leaves = (int64_t)g->leaves,
+		.leaves_done = (int64_t)g->leaves_done,
+		.leaves_cancelled = (int64_t)g->leaves_cancelled,
+		.leaves_blocked = (int64_t)g->leaves_blocked,
+		.leaves_unchecked = (int64_t)g->leaves_unchecked,
+		.progress_centi = goal_progress_centi(g) };
 }
 
 /* It ends where the goal is now. */
-static value *progress_view(struct arena *a, const struct report_goal *r, const struct goal *g)
+static void put_progress(struct arena *a, struct report_goal_doc *d, const struct report_goal *r,
+		const struct goal *g)
 {
 	struct report_curve *c = arena_new(a, struct report_curve);
 
 	*c = r->progress;
 	report_curve_add(c, g->updated_at, goal_progress_centi(g), (int64_t)g->leaves_done);
-	return report_curve_view(a, c, "progress_centi", "done");
+	d->progress.p = arena_array(a, struct report_progress, c->n);
+	d->progress.n = c->n;
+	for (size_t i = 0; i < c->n; i++)
+		d->progress.p[i] = (struct report_progress){ c->p[i].at, c->p[i].v[0],
+			c->p[i].v[1] };
 }
 
-static void add_next(struct arena *a, value *list, str text, str command)
+static void put_spending(struct arena *a, struct report_goal_doc *d, const struct report_curve *c)
 {
-	value *v = value_object(a);
-
-	value_put(a, v, "text", value_str(a, text));
-	if (command.n)
-		value_put(a, v, "command", value_str(a, command));
-	value_push(a, list, v);
+	d->spending.p = arena_array(a, struct report_spending, c->n);
+	d->spending.n = c->n;
+	for (size_t i = 0; i < c->n; i++)
+		d->spending.p[i] = (struct report_spending){ c->p[i].at, c->p[i].v[0],
+			c->p[i].v[1] };
 }
 
-static void next_questions(struct arena *a, value *list, const struct state *s,
+static void put_questions(struct arena *a, struct report_goal_doc *d, const struct state *s,
 		const struct goal *g)
 {
-	for (size_t i = 0; i < s->escalations.n && value_count(list) < ROWS; i++) {
+	for (size_t i = 0; i < s->escalations.n && d->next.n < ROWS; i++) {
 		const struct escalation *x = s->escalations.p[i];
 
 		if (x->status == ESC_OPEN && str_eq(x->goal_id, g->id))
-			add_next(a, list,
-					arena_printf(a, "#%lld waits for an answer: " STR_FMT,
-							(long long)x->number,
-							STR_ARG(utf8_truncate(x->question, SHORT))),
-					arena_printf(a, "overseer inbox show %lld",
-							(long long)x->number));
+			d->next.p[d->next.n++] = (struct report_step){
+				arena_printf(a, "#%lld waits for an answer: " STR_FMT,
+						(long long)x->number,
+						STR_ARG(utf8_truncate(x->question, SHORT))),
+				arena_printf(a, "overseer inbox show %lld", (long long)x->number)
+			};
 	}
 }
 
@@ -456,54 +464,46 @@ static str open_work(struct arena *a, const struct goal *g)
 			g->leaves_blocked);
 }
 
-static value *next_view(struct arena *a, const struct state *s, const struct goal *g)
+static void put_next(struct arena *a, struct report_goal_doc *d, const struct state *s,
+		const struct goal *g)
 {
-	value *list = value_array(a);
 	bool aborted = g->health == HEALTH_ABORTED;
 
-	next_questions(a, list, s, g);
+	d->next.p = arena_array(a, struct report_step, ROWS + 2);
+	put_questions(a, d, s, g);
 	if (g->status == GOAL_PAUSED)
-		add_next(a, list,
-				arena_printf(a, "It is %s until a person acts: " STR_FMT,
-						aborted ? "aborted" : "paused",
-						STR_ARG(g->status_reason)),
-				arena_printf(a, "overseer goal %s " STR_FMT " --reason \"...\"",
-						aborted ? "reopen" : "resume", STR_ARG(g->id)));
+		d->next.p[d->next.n++] = (struct report_step){
+			arena_printf(a, "It is %s until a person acts: " STR_FMT,
+					aborted ? "aborted" : "paused", STR_ARG(g->status_reason)),
+			arena_printf(a, "overseer goal %s " STR_FMT " --reason \"...\"",
+					aborted ? "reopen" : "resume", STR_ARG(g->id))
+		};
 	if (g->status == GOAL_ACTIVE || g->status == GOAL_PAUSED)
-		add_next(a, list, open_work(a, g),
-				arena_printf(a, "overseer work list --goal " STR_FMT,
-						STR_ARG(g->id)));
-	return list;
+		d->next.p[d->next.n++] = (struct report_step){ open_work(a, g),
+			arena_printf(a, "overseer work list --goal " STR_FMT, STR_ARG(g->id)) };
 }
 
+#define LIST_OF(rows_of) \
+	.total = (rows_of).total, .rows = { report_rows_list(a, &(rows_of)), (rows_of).n }
+
 value *report_goal_view(struct arena *a, const struct report_goal *r, const struct state *s,
-		ov_time now)
+		const value *usage, ov_time now)
 {
 	const struct goal *g = state_goal(s, r->goal);
-	value *v = value_object(a), *iterations, *detections, *by_level = value_object(a),
-	      *verdicts = value_object(a);
+	struct report_goal_doc d = { .at = now,
+		.goal = subject(g),
+		.tasks = report_tasks_list(a, r->tasks, g),
+		.iterations = { LIST_OF(r->iterations), .failed = r->failed },
+		.detections = { LIST_OF(r->detections) },
+		.changes = { LIST_OF(r->changes) },
+		.notices = { LIST_OF(r->notices) },
+		.inbox = { LIST_OF(r->inbox) },
+		.usage = usage };
 
-	assert(g);
-	value_put(a, v, "at", value_time(a, now));
-	value_put(a, v, "goal", goal_view(a, g));
-	value_put(a, v, "progress", progress_view(a, r, g));
-	value_put(a, v, "tasks", report_tasks_view(a, r->tasks, g));
-	value_put(a, v, "spending", report_curve_view(a, &r->spending, "cost_microusd", "tokens"));
-	iterations = report_rows_view(a, &r->iterations);
-	value_put(a, iterations, "failed", value_int(a, r->failed));
-	value_put(a, v, "iterations", iterations);
-	detections = report_rows_view(a, &r->detections);
-	for (int i = LEVEL_LOG; i < LEVEL_COUNT; i++)
-		value_put(a, by_level, status_name(&levels, i), value_int(a, r->by_level[i]));
-	value_put(a, detections, "by_level", by_level);
-	for (int i = 0; i < EFFECTIVENESS_COUNT; i++)
-		value_put(a, verdicts, status_name(&effectivenesses, i),
-				value_int(a, r->by_verdict[i]));
-	value_put(a, detections, "verdicts", verdicts);
-	value_put(a, v, "detections", detections);
-	value_put(a, v, "changes", report_rows_view(a, &r->changes));
-	value_put(a, v, "notices", report_rows_view(a, &r->notices));
-	value_put(a, v, "inbox", report_rows_view(a, &r->inbox));
-	value_put(a, v, "next", next_view(a, s, g));
-	return v;
+	memcpy(d.detections.by_level, r->by_level, sizeof(r->by_level));
+	memcpy(d.detections.verdicts, r->by_verdict, sizeof(r->by_verdict));
+	put_progress(a, &d, r, g);
+	put_spending(a, &d, &r->spending);
+	put_next(a, &d, s, g);
+	return shape_data(a, report_goal_doc_shape(), &d);
 }

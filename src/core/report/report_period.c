@@ -6,6 +6,7 @@
 #include "core/capacity/auto_mode.h"
 #include "core/capacity/budget.h"
 #include "core/report/report.h"
+#include "core/report/report_doc.h"
 #include "core/report/report_tasks.h"
 
 /* What happened to a task in this period; what became of it in the end is the state's to say. */
@@ -289,12 +290,7 @@ void report_period_add(struct report_period *r, const struct event *e)
 /* ---- the document ---- */
 
 /* Each task once, by what finally became of it. */
-struct ends {
-	int64_t accepted, unchecked, done, overridden, cancelled, cancelled_on_target, removed,
-			reverted, reopened, fixed, resolved;
-};
-
-static void count_task(struct ends *x, const struct task_note *t, const struct node *n)
+static void count_task(struct report_period_doc *x, const struct task_note *t, const struct node *n)
 {
 	enum task_end end = task_end_of(n, t->marks & MARK_OVERRIDDEN);
 
@@ -303,9 +299,9 @@ static void count_task(struct ends *x, const struct task_note *t, const struct n
 		x->cancelled_on_target += n->work.commit.n > 0;
 	} else if (end == END_ACCEPTED && (t->marks & MARK_ACCEPTED)) {
 		x->accepted++;
-		x->unchecked += str_is(n->work.checked_by, "nothing");
-		x->fixed += (t->marks & MARK_FIXED) != 0;
-		x->resolved += (t->marks & MARK_RESOLVED) != 0;
+		x->accepted_unchecked += str_is(n->work.checked_by, "nothing");
+		x->fixed_on_retry += (t->marks & MARK_FIXED) != 0;
+		x->conflicts_resolved += (t->marks & MARK_RESOLVED) != 0;
 	} else if (end == END_DONE && (t->marks & MARK_DONE)) {
 		x->done++;
 	} else if (end == END_OVERRIDDEN && (t->marks & MARK_DONE)) {
@@ -340,9 +336,9 @@ static int64_t count_removed(const struct report_period *r, const struct goal *g
 	return count;
 }
 
-static struct ends count_ends(const struct report_period *r, const struct state *s)
+static void count_ends(struct report_period_doc *x, const struct report_period *r,
+		const struct state *s)
 {
-	struct ends x = { 0 };
 	void *p;
 	str key;
 
@@ -351,16 +347,15 @@ static struct ends count_ends(const struct report_period *r, const struct state 
 		const struct node *n = state_node(s, t->goal, t->node);
 
 		if (n)
-			count_task(&x, t, n);
+			count_task(x, t, n);
 	}
 	for (size_t i = 0; map_next(&r->goals, &i, &key, &p);) {
 		const struct goal_note *t = p;
 		const struct goal *g = state_goal(s, t->id);
 
 		if (g && t->planned)
-			x.removed += count_removed(r, g);
+			x->removed += count_removed(r, g);
 	}
-	return x;
 }
 
 static int64_t count_completed(const struct report_period *r, const struct state *s)
@@ -397,9 +392,9 @@ static int64_t could_spend(const struct report_period *r, const struct goal_note
 	return __builtin_mul_overflow(limit, days, &most) ? -1 : most;
 }
 
-/* Of those that spent something, together. Null where one of them has no limit. */
-static value *budget_view(struct arena *a, const struct report_period *r, const struct state *s,
-		const struct policy *policy, ov_time now)
+/* Of those that spent something, together. False where one of them has no limit. */
+static bool budget_of(const struct report_period *r, const struct state *s,
+		const struct policy *policy, ov_time now, int64_t *ret)
 {
 	bool limited = false, with_auto = false;
 	int64_t sum = 0;
@@ -415,67 +410,51 @@ static value *budget_view(struct arena *a, const struct report_period *r, const 
 			continue;
 		most = g ? could_spend(r, t, g, policy, now) : -1;
 		if (most < 0 || __builtin_add_overflow(sum, most, &sum))
-			return value_null(a);
+			return false;
 		with_auto |= g->automatic != NULL;
 		limited = true;
 	}
-	return limited ? value_int(a, sum) : value_null(a);
+	*ret = sum;
+	return limited;
 }
 
-static value *waiting_view(struct arena *a, const struct state *s)
+static struct nums waiting(struct arena *a, const struct state *s)
 {
-	value *list = value_array(a);
+	struct nums list = { arena_array(a, int64_t, s->escalations.n), 0 };
 
 	for (size_t i = 0; i < s->escalations.n; i++)
 		if (s->escalations.p[i]->status == ESC_OPEN)
-			value_push(a, list, value_int(a, s->escalations.p[i]->number));
+			list.p[list.n++] = s->escalations.p[i]->number;
 	return list;
-}
-
-static void put_figures(struct arena *a, value *v, const struct report_period *r,
-		const struct state *s, ov_time now)
-{
-	struct ends x = count_ends(r, s);
-	ov_time alone = now - MAX(r->since, r->people_at);
-	const struct {
-		const char *key;
-		int64_t n;
-	} figures[] = { { "period_ms", now - r->since },
-		{ "unattended_ms", MAX(alone, (ov_time)0) }, { "people", r->people },
-		{ "runs", r->runs }, { "accepted", x.accepted },
-		{ "accepted_unchecked", x.unchecked }, { "done", x.done },
-		{ "overridden", x.overridden }, { "cancelled", x.cancelled },
-		{ "cancelled_on_target", x.cancelled_on_target }, { "removed", x.removed },
-		{ "reverted", x.reverted }, { "reopened", x.reopened }, { "rejected", r->rejected },
-		{ "fixed_on_retry", x.fixed }, { "conflicts", r->conflicts },
-		{ "conflicts_resolved", x.resolved }, { "goals_completed", count_completed(r, s) },
-		{ "stalls", r->stalls }, { "stalls_over_by_themselves", r->by_itself },
-		{ "daemon_starts", r->starts }, { "daemon_crashes", r->crashes },
-		{ "detections", r->detections }, { "cost_microusd", r->cost },
-		{ "tokens", r->tokens },
-		{ "same_task_in_a_row", auto_same_tasks(s, r->since).longest } };
-
-	for (size_t i = 0; i < ARRAY_LEN(figures); i++)
-		value_put(a, v, figures[i].key, value_int(a, figures[i].n));
 }
 
 value *report_period_view(struct arena *a, const struct report_period *r, const struct state *s,
 		const struct policy *policy, ov_time now)
 {
-	value *v = value_object(a), *recovered = value_object(a), *answered = value_object(a);
+	struct report_period_doc d = { .since = r->since,
+		.at = now,
+		.period_ms = now - r->since,
+		.unattended_ms = MAX(now - MAX(r->since, r->people_at), (ov_time)0),
+		.people = r->people,
+		.runs = r->runs,
+		.rejected = r->rejected,
+		.conflicts = r->conflicts,
+		.goals_completed = count_completed(r, s),
+		.stalls = r->stalls,
+		.stalls_over_by_themselves = r->by_itself,
+		.daemon_starts = r->starts,
+		.daemon_crashes = r->crashes,
+		.detections = r->detections,
+		.cost_microusd = r->cost,
+		.tokens = r->tokens,
+		.same_task_in_a_row = auto_same_tasks(s, r->since).longest,
+		.people_at = r->people_at,
+		.crashed_at = r->crashed_at,
+		.waiting = waiting(a, s) };
 
-	value_put(a, v, "since", value_time(a, r->since));
-	value_put(a, v, "at", value_time(a, now));
-	put_figures(a, v, r, s, now);
-	value_put(a, v, "budget_microusd", budget_view(a, r, s, policy, now));
-	value_put(a, v, "people_at", value_time(a, r->people_at));
-	value_put(a, v, "crashed_at", value_time(a, r->crashed_at));
-	for (int i = 0; i < RUNG_COUNT; i++)
-		value_put(a, recovered, status_name(&rungs, i), value_int(a, r->recovered[i]));
-	value_put(a, v, "stalls_recovered_by", recovered);
-	for (int i = LEVEL_LOG; i < LEVEL_COUNT; i++)
-		value_put(a, answered, status_name(&levels, i), value_int(a, r->interventions[i]));
-	value_put(a, v, "interventions", answered);
-	value_put(a, v, "waiting", waiting_view(a, s));
-	return v;
+	count_ends(&d, r, s);
+	d.has_budget_microusd = budget_of(r, s, policy, now, &d.budget_microusd);
+	memcpy(d.stalls_recovered_by, r->recovered, sizeof(r->recovered));
+	memcpy(d.interventions, r->interventions, sizeof(r->interventions));
+	return shape_data(a, report_period_doc_shape(), &d);
 }

@@ -2,10 +2,15 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
-void report_rows_init(struct report_rows *r, size_t max)
+enum { SHORT = 300 };
+
+void report_rows_init(struct report_rows *r, const struct shape *shape, size_t max)
 {
-	*r = (struct report_rows){ .p = mem_zalloc(max, sizeof(struct report_row *)), .max = max };
+	*r = (struct report_rows){ .shape = shape,
+		.p = mem_zalloc(max, sizeof(struct report_row *)),
+		.max = max };
 }
 
 static void row_free(struct report_row *row)
@@ -31,37 +36,53 @@ struct report_row *report_rows_add(struct report_rows *r)
 		memmove(r->p, r->p + 1, (r->n - 1) * sizeof(*r->p));
 		r->n--;
 	}
-	row->v = value_object(&row->arena);
+	row->is = arena_zalloc(&row->arena, r->shape->size);
 	r->p[r->n++] = row;
 	r->total++;
 	return row;
 }
 
-struct report_row *report_rows_find(const struct report_rows *r, const char *key, str text)
+str report_row_text(struct report_row *row, str s)
+{
+	return arena_str(&row->arena, utf8_truncate(s, SHORT));
+}
+
+void report_row_take(const struct report_rows *r, struct report_row *row, const value *record)
+{
+	arena_reset(&row->arena);
+	row->is = shape_fill(&row->arena, r->shape, record);
+	for (size_t i = 0; i < r->shape->n; i++) {
+		str *s = (str *)(void *)((char *)row->is + r->shape->fields[i].offset);
+
+		if (r->shape->fields[i].type == SHAPE_TEXT)
+			*s = report_row_text(row, *s);
+	}
+}
+
+struct report_row *report_rows_find(const struct report_rows *r, size_t offset, str text)
 {
 	for (size_t i = r->n; i-- > 0;)
-		if (str_eq(value_str_at(r->p[i]->v, key), text))
+		if (str_eq(*(str *)(void *)((char *)r->p[i]->is + offset), text))
 			return r->p[i];
 	return NULL;
 }
 
-struct report_row *report_rows_find_int(const struct report_rows *r, const char *key, int64_t n)
+struct report_row *report_rows_find_int(const struct report_rows *r, size_t offset, int64_t n)
 {
 	for (size_t i = r->n; i-- > 0;)
-		if (value_int_at(r->p[i]->v, key) == n)
+		if (*(int64_t *)(void *)((char *)r->p[i]->is + offset) == n)
 			return r->p[i];
 	return NULL;
 }
 
-value *report_rows_view(struct arena *a, const struct report_rows *r)
+void *report_rows_list(struct arena *a, const struct report_rows *r)
 {
-	value *v = value_object(a), *rows = value_array(a);
+	size_t size = r->shape->size;
+	char *list = arena_zalloc(a, r->n * size);
 
 	for (size_t i = 0; i < r->n; i++)
-		value_push(a, rows, value_copy(a, r->p[i]->v));
-	value_put(a, v, "total", value_int(a, r->total));
-	value_put(a, v, "rows", rows);
-	return v;
+		memcpy(list + i * size, r->p[i]->is, size);
+	return list;
 }
 
 static void thin_out(struct report_curve *c)
@@ -96,21 +117,4 @@ void report_curve_add(struct report_curve *c, ov_time at, int64_t v0, int64_t v1
 	if (c->n == REPORT_POINTS)
 		thin_out(c);
 	c->p[c->n++] = point;
-}
-
-value *report_curve_view(struct arena *a, const struct report_curve *c, const char *key0,
-		const char *key1)
-{
-	value *list = value_array(a);
-
-	for (size_t i = 0; i < c->n; i++) {
-		value *v = value_object(a);
-
-		value_put(a, v, "at", value_time(a, c->p[i].at));
-		value_put(a, v, key0, value_int(a, c->p[i].v[0]));
-		if (key1)
-			value_put(a, v, key1, value_int(a, c->p[i].v[1]));
-		value_push(a, list, v);
-	}
-	return list;
 }

@@ -156,21 +156,17 @@ static int by_place(const void *x, const void *y)
 	return a->place < b->place ? -1 : 1;
 }
 
-static value *row_view(struct arena *a, const struct row *r)
+static struct report_task task_row(const struct row *r)
 {
-	enum task_end end = task_end_of(r->n, r->note->overridden);
-	value *v = value_object(a);
-
-	value_put(a, v, "node", value_str(a, r->n->id));
-	value_put(a, v, "name", value_str(a, utf8_truncate(r->n->def.name, SHORT)));
-	value_put(a, v, "became", value_cstr(a, status_name(&task_ends, (int)end)));
-	value_put(a, v, "at", value_time(a, r->note->at));
-	value_put(a, v, "reason", value_str(a, utf8_truncate(r->n->status_reason, SHORT)));
-	value_put(a, v, "commit", value_str(a, r->n->work.commit));
-	value_put(a, v, "accepted", value_int(a, r->note->accepted));
-	value_put(a, v, "reverted", value_int(a, r->note->reverted));
-	value_put(a, v, "reopened", value_int(a, r->note->reopened));
-	return v;
+	return (struct report_task){ .node = r->n->id,
+		.name = utf8_truncate(r->n->def.name, SHORT),
+		.became = task_end_of(r->n, r->note->overridden),
+		.at = r->note->at,
+		.reason = utf8_truncate(r->n->status_reason, SHORT),
+		.commit = r->n->work.commit,
+		.accepted = r->note->accepted,
+		.reverted = r->note->reverted,
+		.reopened = r->note->reopened };
 }
 
 /* A node that never was without children is no task. */
@@ -191,25 +187,21 @@ static size_t tasks_of(struct arena *a, const struct report_tasks *t, const stru
 	return n;
 }
 
-value *report_tasks_view(struct arena *a, const struct report_tasks *t, const struct goal *g)
+struct report_task_list report_tasks_list(struct arena *a, const struct report_tasks *t,
+		const struct goal *g)
 {
-	value *v = value_object(a), *by = value_object(a), *list = value_array(a);
 	struct row *rows = arena_array(a, struct row, g->nodes.n);
 	size_t n = tasks_of(a, t, g, rows), shown = MIN(n, (size_t)ROWS);
-	int64_t ends[TASK_END_COUNT] = { 0 };
+	struct report_task_list list = { .total = (int64_t)n,
+		.rows = { arena_array(a, struct report_task, shown), shown } };
 
 	for (size_t i = 0; i < n; i++)
-		ends[task_end_of(rows[i].n, rows[i].note->overridden)]++;
+		list.by[task_end_of(rows[i].n, rows[i].note->overridden)]++;
 	if (n) {
 		qsort(rows, n, sizeof(*rows), newest_first);
 		qsort(rows, shown, sizeof(*rows), by_place);
 	}
 	for (size_t i = 0; i < shown; i++)
-		value_push(a, list, row_view(a, &rows[i]));
-	for (int i = 0; i < TASK_END_COUNT; i++)
-		value_put(a, by, status_name(&task_ends, i), value_int(a, ends[i]));
-	value_put(a, v, "total", value_int(a, (int64_t)n));
-	value_put(a, v, "by", by);
-	value_put(a, v, "rows", list);
-	return v;
+		list.rows.p[i] = task_row(&rows[i]);
+	return list;
 }

@@ -5,16 +5,17 @@
  * core/report/report*.
  */
 #include "core/event/event.h"
+#include "core/report/report_doc.h"
 #include "core/state/state.h"
-#include "data/value/value.h"
 
 struct report_tasks;
 struct report_tasks *report_tasks_new(void);
 struct report_tasks *report_tasks_free(struct report_tasks *t); /* returns NULL */
 /* Events about the goal, in order. The goal after it, if this may have changed its progress, or NULL. */
 const struct goal *report_tasks_add(struct report_tasks *t, const struct event *e);
-/* {"total", "by": how many of each end, "rows": the newest in the order of the plan} */
-value *report_tasks_view(struct arena *a, const struct report_tasks *t, const struct goal *g);
+/* Texts are those of the goal. */
+struct report_task_list report_tasks_list(struct arena *a, const struct report_tasks *t,
+		const struct goal *g);
 
 /* What became of it; overridden: it is done by a person's word. */
 enum task_end task_end_of(const struct node *n, bool overridden) _pure_;
