@@ -20,20 +20,26 @@ struct entry {
 	const struct inbox_kind *kind;
 	bool later; /* a person put it off */
 	int64_t priority;
-	size_t blocks; /* pieces of work that wait for it */
-	value *work;   /* to be reviewed; or null */
+	size_t blocks;                 /* pieces of work that wait for it */
+	const struct assignment *work; /* to be reviewed; or NULL */
 };
 
-/* What is to be reviewed, or null. */
-static value *work_of(struct arena *a, const struct state *s, const struct escalation *x)
+/* What is to be reviewed, or NULL. */
+static const struct assignment *work_of(const struct state *s, const struct escalation *x)
+{
+	const struct assignment *as = state_assignment(s, x->assignment_id);
+
+	return x->ask != ASK_REVIEW || !as || !as->run ? NULL : as;
+}
+
+static value *work_view(struct arena *a, const struct assignment *as)
 {
 	static const char *const keys[] = { "files_changed", "lines_added", "lines_removed",
 		"commits", "files", "leftover_files", "verification_detail" };
-	const struct assignment *as = state_assignment(s, x->assignment_id);
 	const value *run;
 	value *v;
 
-	if (x->ask != ASK_REVIEW || !as || !as->run)
+	if (!as)
 		return value_null(a);
 	run = record_to_value(a, &run_record, as->run);
 	v = value_object(a);
@@ -50,7 +56,7 @@ static struct entry entry_of(struct arena *a, const struct state *s, const struc
 	struct entry e = { .x = x, .kind = inbox_kind_of(x), .priority = 3 };
 
 	e.later = x->status == ESC_OPEN && x->snoozed_until > now;
-	e.work = work_of(a, s, x);
+	e.work = work_of(s, x);
 	e.g = x->goal_id.n ? state_goal(s, x->goal_id) : NULL;
 	e.n = x->node_id.n ? state_node(s, x->goal_id, x->node_id) : NULL;
 	if (e.n) {
@@ -142,10 +148,10 @@ static value *commands_of(struct arena *a, const struct entry *e)
 				arena_printf(a, "overseer inbox deny %lld%s", number,
 						inbox_needs_why(e->kind->deny) ? " --reason WHY"
 									       : ""));
-	if (value_str_at(e->work, "worker").n)
+	if (e->work && e->work->worker.n)
 		push_command(a, list,
 				arena_printf(a, "overseer worker review " STR_FMT,
-						STR_ARG(value_str_at(e->work, "worker"))));
+						STR_ARG(e->work->worker)));
 	push_about(a, list, e);
 	if (!e->kind->holds)
 		push_command(a, list, arena_printf(a, "overseer inbox dismiss %lld", number));
@@ -207,7 +213,7 @@ static value *entry_view(struct arena *a, const struct state *s, const struct en
 	value_put(a, v, "urgency", value_cstr(a, status_name(&urgencies, (int)e->kind->urgency)));
 	value_put(a, v, "why", value_cstr(a, e->kind->why));
 	value_put(a, v, "detection", detection_of(a, e));
-	value_put(a, v, "work", e->work);
+	value_put(a, v, "work", work_view(a, e->work));
 	value_put(a, v, "if_unanswered", value_str(a, if_unanswered(a, e->x)));
 	value_put(a, v, "snoozed", value_bool(a, e->later));
 	value_put(a, v, "priority", value_int(a, e->priority));

@@ -16,6 +16,46 @@
 #include "core/view/waiting.h"
 #include "core/work/standing.h"
 
+#define QUEUE_STATES(X)                     \
+	X(QUEUE_HELD, "held")               \
+	X(QUEUE_WAITS, "waits")             \
+	X(QUEUE_ACCEPTING, "accepting")     \
+	X(QUEUE_REVIEW, "review")           \
+	X(QUEUE_NEXT, "next")               \
+	X(QUEUE_GOAL, "goal")               \
+	X(QUEUE_AUTO, "auto")               \
+	X(QUEUE_BUDGET, "budget")           \
+	X(QUEUE_NO_AGENT, "no_agent")       \
+	X(QUEUE_LANE, "lane")               \
+	X(QUEUE_CAPACITY, "capacity")       \
+	X(QUEUE_CONCURRENCY, "concurrency") \
+	X(QUEUE_WORKER, "worker")           \
+	X(QUEUE_STAGE, "stage")
+#define SYM(sym, name) sym,
+enum queue_state { QUEUE_STATES(SYM) };
+#undef SYM
+#define NAME(sym, name) [sym] = name,
+static const char *const state_names[] = { QUEUE_STATES(NAME) };
+#undef NAME
+
+struct queue_row {
+	const struct node *n;
+	enum queue_state state;
+	str why;
+};
+
+struct queue_rows {
+	struct queue_row *p;
+	size_t n;
+};
+
+struct queue_group {
+	const char *state;
+	str why;
+	int64_t count;
+	value *nodes; /* the first few */
+};
+
 struct queue {
 	struct arena *a;
 	const struct state *s;
@@ -28,16 +68,25 @@ struct queue {
 	size_t unusable[WORKER_KIND_COUNT]; /* workers that a person has to look at first */
 	const struct worker **manual;       /* those of people that are free */
 	size_t manual_n;
-	value *accept; /* the accept queue, once somebody asked for it */
+	const struct queue_rows *accept; /* the accept queue, once somebody asked for it */
+	VEC(struct queue_group) groups;  /* while they are made */
 };
 
 /* Tasks that status looks at for their reason, and those that it names for each. */
 enum { GROUPED_MAX = 256, GROUP_NAMED = 5 };
 
-static value *row(struct queue *q, const struct node *n, const char *state, str why)
+static struct queue_row row(const struct node *n, enum queue_state state, str why)
 {
+	return (struct queue_row){ n, state, why };
+}
+
+static value *row_view(struct queue *q, const struct queue_row *r)
+{
+	const struct node *n = r->n;
 	const struct assignment *as = n->assignment;
 	ov_time until = as && as->not_before > q->now ? as->not_before : 0;
+	const char *step = as && as->stage != STAGE_NONE ? status_name(&stages, (int)as->stage)
+							 : "";
 	struct arena *a = q->a;
 	value *v = value_object(a);
 
@@ -48,13 +97,9 @@ static value *row(struct queue *q, const struct node *n, const char *state, str 
 	value_put(a, v, "agent", value_str(a, as ? as->agent : node_wants(q->p, n)));
 	value_put(a, v, "worker", value_str(a, as ? as->worker : STR("")));
 	value_put(a, v, "branch", value_str(a, as ? as->branch : STR("")));
-	value_put(a, v, "step",
-			value_cstr(a,
-					as && as->stage != STAGE_NONE
-							? status_name(&stages, (int)as->stage)
-							: ""));
-	value_put(a, v, "state", value_cstr(a, state));
-	value_put(a, v, "why", value_str(a, why));
+	value_put(a, v, "step", value_cstr(a, step));
+	value_put(a, v, "state", value_cstr(a, state_names[r->state]));
+	value_put(a, v, "why", value_str(a, r->why));
 	value_put(a, v, "not_before", value_time(a, until));
 	value_put(a, v, "since", value_time(a, as ? as->updated_at : n->queued_at));
 	return v;
@@ -70,17 +115,17 @@ static const char *const steps[STAGE_COUNT] = {
 	[STAGE_REVERT] = "its change is being taken back from the target branch",
 };
 
-static value *turn_row(struct queue *q, const struct assignment *as)
+static struct queue_row turn_row(struct queue *q, const struct assignment *as)
 {
 	const struct escalation *x = accept_question(q->s, as);
 
 	if (x)
-		return row(q, as->node, "held",
+		return row(as->node, QUEUE_HELD,
 				arena_printf(q->a, STR_FMT "; #%lld waits for your answer",
 						STR_ARG(as->reason), (long long)x->number));
 	if (!as->effect && as->not_before > q->now)
-		return row(q, as->node, "waits", as->reason);
-	return row(q, as->node, "accepting", str_from(steps[as->stage]));
+		return row(as->node, QUEUE_WAITS, as->reason);
+	return row(as->node, QUEUE_ACCEPTING, str_from(steps[as->stage]));
 }
 
 static str behind(struct queue *q, const struct assignment *holder)
@@ -93,23 +138,23 @@ static str behind(struct queue *q, const struct assignment *holder)
 	return arena_printf(q->a, STR_FMT " has its turn", STR_ARG(holder->node->key));
 }
 
-static value *waiting_row(struct queue *q, const struct assignment *as,
+static struct queue_row waiting_row(struct queue *q, const struct assignment *as,
 		const struct assignment *holder, bool first)
 {
 	if (as->stage == STAGE_REVIEW)
-		return row(q, as->node, "review",
+		return row(as->node, QUEUE_REVIEW,
 				arena_printf(q->a,
 						"waits for a person: overseer worker "
 						"review " STR_FMT,
 						STR_ARG(as->worker)));
 	if (as->node->goal->status != GOAL_ACTIVE)
-		return row(q, as->node, "held",
+		return row(as->node, QUEUE_HELD,
 				arena_printf(q->a, "its goal is %s", goal_word(as->node->goal)));
 	if (as->not_before > q->now)
-		return row(q, as->node, "waits", as->reason);
+		return row(as->node, QUEUE_WAITS, as->reason);
 	if (holder)
-		return row(q, as->node, "next", behind(q, holder));
-	return row(q, as->node, "next",
+		return row(as->node, QUEUE_NEXT, behind(q, holder));
+	return row(as->node, QUEUE_NEXT,
 			first ? STR("it is its turn") : STR("others are before it"));
 }
 
@@ -124,17 +169,11 @@ static int queue_order(const void *pa, const void *pb, void *queue)
 	return x != y ? x - y : accept_order(q->p, a, b);
 }
 
-static void push_row(struct queue *q, value *list, value *v)
-{
-	value_put(q->a, v, "position", value_int(q->a, (int64_t)value_count(list) + 1));
-	value_push(q->a, list, v);
-}
-
-static value *accept_queue(struct queue *q)
+static const struct queue_rows *accept_queue(struct queue *q)
 {
 	const struct assignment *holder = accept_holder(q->s, q->p);
 	VEC(const struct assignment *) waiting = { 0 };
-	value *list = value_array(q->a);
+	struct queue_rows *list = arena_new(q->a, struct queue_rows);
 	bool first = true;
 
 	list_each (it, &q->s->live) {
@@ -146,10 +185,11 @@ static value *accept_queue(struct queue *q)
 	}
 	if (waiting.n)
 		qsort_r(waiting.p, waiting.n, sizeof(*waiting.p), queue_order, q);
+	list->p = arena_array(q->a, struct queue_row, waiting.n + 1);
 	if (holder)
-		push_row(q, list, turn_row(q, holder));
+		list->p[list->n++] = turn_row(q, holder);
 	for (size_t i = 0; i < waiting.n; i++) {
-		push_row(q, list, waiting_row(q, waiting.p[i], holder, first));
+		list->p[list->n++] = waiting_row(q, waiting.p[i], holder, first);
 		first &= waiting.p[i]->not_before > q->now;
 	}
 	vec_done(&waiting);
@@ -274,15 +314,15 @@ static str goal_holds(const struct queue *q, const struct goal *g)
 	return goal_held_text(q->a, q->p, g, g->automatic ? &live : NULL, q->now);
 }
 
-static value *held_row(struct queue *q, const struct node *n, str why)
+static struct queue_row held_row(const struct node *n, str why)
 {
 	bool paused = n->goal->automatic && auto_pause_holds(n->goal->automatic);
 
-	return row(q, n, paused ? "auto" : "budget", why);
+	return row(n, paused ? QUEUE_AUTO : QUEUE_BUDGET, why);
 }
 
 /* Why a queued node without an assignment has none. */
-static value *unassigned_row(struct queue *q, const struct node *n)
+static struct queue_row unassigned_row(struct queue *q, const struct node *n)
 {
 	str want = node_wants(q->p, n);
 	const struct policy_agent *agent = NULL;
@@ -293,21 +333,21 @@ static value *unassigned_row(struct queue *q, const struct node *n)
 		if (str_eq(q->p->agents[i].name, want))
 			agent = &q->p->agents[i];
 	if (n->goal->status != GOAL_ACTIVE)
-		return row(q, n, "goal", arena_printf(q->a, "its goal is %s", goal_word(n->goal)));
+		return row(n, QUEUE_GOAL, arena_printf(q->a, "its goal is %s", goal_word(n->goal)));
 	if (held.n)
-		return held_row(q, n, held);
+		return held_row(n, held);
 	if (!agent || !agent_allowed(q->p, want))
-		return row(q, n, "no_agent", policy_no_agent(q->a, q->p, want));
+		return row(n, QUEUE_NO_AGENT, policy_no_agent(q->a, q->p, want));
 	if (lane_is_shut(lane, q->now))
-		return row(q, n, "lane", lane_row_text(q, lane));
+		return row(n, QUEUE_LANE, lane_row_text(q, lane));
 	if (q->no_capacity.n)
-		return row(q, n, "capacity", q->no_capacity);
+		return row(n, QUEUE_CAPACITY, q->no_capacity);
 	if (q->loads[agent - q->p->agents] >= agent->concurrency)
-		return row(q, n, "concurrency", agent_text(q, agent));
+		return row(n, QUEUE_CONCURRENCY, agent_text(q, agent));
 	why = worker_text(q, n);
 	if (why.n)
-		return row(q, n, "worker", why);
-	return row(q, n, "next", STR("it is about to be assigned"));
+		return row(n, QUEUE_WORKER, why);
+	return row(n, QUEUE_NEXT, STR("it is about to be assigned"));
 }
 
 /* It is blocked by its agent's limit or login, and continues when that is over. */
@@ -317,31 +357,31 @@ static bool waits_for_agent(const struct queue *q, const struct node *n)
 			lane_is_shut(lane_blocking(q->s, n), q->now);
 }
 
-static value *dispatch_row(struct queue *q, const struct node *n)
+static struct queue_row dispatch_row(struct queue *q, const struct node *n)
 {
 	const struct assignment *as = n->assignment;
 	str held, why;
 
 	if (waits_for_agent(q, n))
-		return row(q, n, "lane", lane_row_text(q, lane_blocking(q->s, n)));
+		return row(n, QUEUE_LANE, lane_row_text(q, lane_blocking(q->s, n)));
 	if (!as)
 		return unassigned_row(q, n);
 	if (n->goal->status != GOAL_ACTIVE)
-		return row(q, n, "goal", arena_printf(q->a, "its goal is %s", goal_word(n->goal)));
+		return row(n, QUEUE_GOAL, arena_printf(q->a, "its goal is %s", goal_word(n->goal)));
 	if (as->not_before > q->now)
-		return row(q, n, "waits", as->reason);
+		return row(n, QUEUE_WAITS, as->reason);
 	if (as->stage == STAGE_START && !as->effect &&
 			lane_is_shut(state_lane(q->s, as->agent), q->now))
-		return row(q, n, "lane", lane_row_text(q, state_lane(q->s, as->agent)));
+		return row(n, QUEUE_LANE, lane_row_text(q, state_lane(q->s, as->agent)));
 	held = assignment_starts(as) ? goal_holds(q, n->goal) : STR("");
 	if (held.n)
-		return held_row(q, n, held);
+		return held_row(n, held);
 	if (as->stage == STAGE_START && q->no_capacity.n)
-		return row(q, n, "capacity", q->no_capacity);
+		return row(n, QUEUE_CAPACITY, q->no_capacity);
 	why = start_text(q, as);
 	if (why.n)
-		return row(q, n, "worker", why);
-	return row(q, n, "stage",
+		return row(n, QUEUE_WORKER, why);
+	return row(n, QUEUE_STAGE,
 			arena_printf(q->a, "%s: %s", status_name(&stages, (int)as->stage),
 					as->effect ? "under way" : "about to begin"));
 }
@@ -370,8 +410,11 @@ static value *dispatch_queue(struct queue *q)
 	}
 	if (waiting.n)
 		qsort(waiting.p, waiting.n, sizeof(*waiting.p), node_order);
-	for (size_t i = 0; i < waiting.n; i++)
-		value_push(q->a, list, dispatch_row(q, waiting.p[i]));
+	for (size_t i = 0; i < waiting.n; i++) {
+		struct queue_row r = dispatch_row(q, waiting.p[i]);
+
+		value_push(q->a, list, row_view(q, &r));
+	}
 	vec_done(&waiting);
 	return list;
 }
@@ -396,36 +439,39 @@ value *view_queue(struct arena *a, const struct state *s, const struct policy *p
 		ov_time now)
 {
 	struct queue *q = queue_look(a, &(struct world){ s, p }, no_capacity, now);
-	value *v = value_object(a);
+	const struct queue_rows *rows = accept_queue(q);
+	value *v = value_object(a), *accept = value_array(a);
 
-	value_put(a, v, "accept", accept_queue(q));
+	for (size_t i = 0; i < rows->n; i++) {
+		value *one = row_view(q, &rows->p[i]);
+
+		value_put(a, one, "position", value_int(a, (int64_t)i + 1));
+		value_push(a, accept, one);
+	}
+	value_put(a, v, "accept", accept);
 	value_put(a, v, "dispatch", dispatch_queue(q));
 	return v;
 }
 
-static const value *accept_row(struct queue *q, const struct node *n)
+static const struct queue_row *accept_row(struct queue *q, const struct node *n)
 {
 	if (!q->accept)
 		q->accept = accept_queue(q);
-	for (size_t i = 0; i < value_count(q->accept); i++) {
-		const value *v = value_item(q->accept, i);
-
-		if (str_eq(value_str_at(v, "node"), n->id) &&
-				str_eq(value_str_at(v, "goal"), n->goal->id))
-			return v;
-	}
+	for (size_t i = 0; i < q->accept->n; i++)
+		if (q->accept->p[i].n == n)
+			return &q->accept->p[i];
 	return NULL;
 }
 
 /* States of rows in which something happens, or is about to. */
-static bool goes_on(const struct queue *q, const struct node *n, str state)
+static bool goes_on(const struct queue *q, const struct queue_row *r)
 {
-	const struct assignment *as = n->assignment;
+	const struct assignment *as = r->n->assignment;
 
-	if (str_is(state, "stage") || str_is(state, "accepting"))
+	if (r->state == QUEUE_STAGE || r->state == QUEUE_ACCEPTING)
 		return true;
 	/* The one whose turn it is begins; the others wait for it. */
-	return str_is(state, "next") &&
+	return r->state == QUEUE_NEXT &&
 			(!as || !stage_is_good(as->stage) || !accept_holder(q->s, q->p));
 }
 
@@ -434,24 +480,24 @@ struct queue_reason queue_reason(struct queue *q, const struct node *n)
 	const struct assignment *as = n->assignment;
 	enum waiting w = as ? assignment_waiting(&q->slots, as) : WAITING_NONE;
 	ov_time until = as && as->not_before > q->now ? as->not_before : 0;
-	const value *v = NULL;
+	const struct queue_row *r = NULL;
+	struct queue_row own;
 
 	if (w != WAITING_NONE)
 		return (struct queue_reason){ status_name(&waitings, (int)w),
 			waiting_text(q->a, &q->slots, as), until };
 	if (as && (as->effect || as->stage == STAGE_RUNNING))
 		return (struct queue_reason){ 0 };
-	if (as && stage_is_good(as->stage))
-		v = accept_row(q, n);
-	else if ((n->status == NODE_QUEUED && node_is_leaf(n)) || waits_for_agent(q, n))
-		v = dispatch_row(q, n);
-	if (!v || goes_on(q, n, value_str_at(v, "state")))
+	if (as && stage_is_good(as->stage)) {
+		r = accept_row(q, n);
+	} else if ((n->status == NODE_QUEUED && node_is_leaf(n)) || waits_for_agent(q, n)) {
+		own = dispatch_row(q, n);
+		r = &own;
+	}
+	if (!r || goes_on(q, r))
 		return (struct queue_reason){ 0 };
-	return (struct queue_reason){ arena_cstr(q->a,
-						      str_is(value_str_at(v, "state"), "next")
-								      ? STR("turn")
-								      : value_str_at(v, "state")),
-		value_str_at(v, "why"), until };
+	return (struct queue_reason){ r->state == QUEUE_NEXT ? "turn" : state_names[r->state],
+		r->why, until };
 }
 
 void queue_put_waiting(struct queue *q, value *v, const struct node *n)
@@ -462,30 +508,24 @@ void queue_put_waiting(struct queue *q, value *v, const struct node *n)
 	value_put(q->a, v, "waiting_for", r.state ? value_str(q->a, r.why) : value_null(q->a));
 }
 
-static value *group_of(struct queue *q, value *groups, const char *state, str why)
+static struct queue_group *group_of(struct queue *q, const struct queue_reason *r)
 {
-	value *g;
+	for (size_t i = 0; i < q->groups.n; i++) {
+		struct queue_group *g = &q->groups.p[i];
 
-	for (size_t i = 0; i < value_count(groups); i++) {
-		g = value_edit_item(groups, i);
-		if (str_is(value_str_at(g, "state"), state) && str_eq(value_str_at(g, "why"), why))
+		if (strcmp(g->state, r->state) == 0 && str_eq(g->why, r->why))
 			return g;
 	}
-	g = value_object(q->a);
-	value_put(q->a, g, "state", value_cstr(q->a, state));
-	value_put(q->a, g, "why", value_str(q->a, why));
-	value_put(q->a, g, "count", value_int(q->a, 0));
-	value_put(q->a, g, "nodes", value_array(q->a));
-	value_push(q->a, groups, g);
-	return g;
+	vec_push(&q->groups, ((struct queue_group){ r->state, r->why, 0, value_array(q->a) }));
+	return &vec_last(&q->groups);
 }
 
-static void group_add(struct queue *q, value *group, const struct node *n)
+static void group_add(struct queue *q, const struct queue_reason *r, const struct node *n)
 {
-	value *nodes = value_edit_at(group, "nodes"), *one;
+	struct queue_group *group = group_of(q, r);
+	value *one;
 
-	value_put(q->a, group, "count", value_int(q->a, value_int_at(group, "count") + 1));
-	if (value_count(nodes) == GROUP_NAMED)
+	if (group->count++ >= GROUP_NAMED)
 		return;
 	one = value_object(q->a);
 	value_put(q->a, one, "goal", value_str(q->a, n->goal->id));
@@ -494,11 +534,28 @@ static void group_add(struct queue *q, value *group, const struct node *n)
 	value_put(q->a, one, "agent", value_str(q->a, node_wants(q->p, n)));
 	value_put(q->a, one, "since",
 			value_time(q->a, n->status == NODE_BLOCKED ? n->updated_at : n->queued_at));
-	value_push(q->a, nodes, one);
+	value_push(q->a, group->nodes, one);
+}
+
+static value *groups_view(struct queue *q)
+{
+	value *list = value_array(q->a);
+
+	for (size_t i = 0; i < q->groups.n; i++) {
+		const struct queue_group *g = &q->groups.p[i];
+		value *v = value_object(q->a);
+
+		value_put(q->a, v, "state", value_cstr(q->a, g->state));
+		value_put(q->a, v, "why", value_str(q->a, g->why));
+		value_put(q->a, v, "count", value_int(q->a, g->count));
+		value_put(q->a, v, "nodes", g->nodes);
+		value_push(q->a, list, v);
+	}
+	return list;
 }
 
 /* Those whose worker was needed by others while they wait for their agent. */
-static void group_blocked(struct queue *q, value *groups)
+static void group_blocked(struct queue *q)
 {
 	for (size_t i = 0; i < q->s->goals.n; i++) {
 		const struct goal *g = q->s->goals.p[i];
@@ -511,17 +568,17 @@ static void group_blocked(struct queue *q, value *groups)
 					(n->assignment && n->assignment->stage != STAGE_NONE))
 				continue;
 			r = queue_reason(q, n);
-			group_add(q, group_of(q, groups, r.state, r.why), n);
+			group_add(q, &r, n);
 		}
 	}
 }
 
 value *queue_groups(struct queue *q)
 {
-	value *groups = value_array(q->a);
 	size_t looked_at = 0;
+	value *list;
 
-	group_blocked(q, groups);
+	group_blocked(q);
 	list_each (it, &q->s->queued) {
 		const struct node *n = list_entry(it, struct node, link);
 		struct queue_reason r = { "others", STR("others come first"), 0 };
@@ -531,7 +588,9 @@ value *queue_groups(struct queue *q)
 		if (looked_at++ < GROUPED_MAX)
 			r = queue_reason(q, n);
 		if (r.state)
-			group_add(q, group_of(q, groups, r.state, r.why), n);
+			group_add(q, &r, n);
 	}
-	return groups;
+	list = groups_view(q);
+	vec_done(&q->groups);
+	return list;
 }
