@@ -41,7 +41,7 @@ static bool collect(struct plan_fold *f, const value *doc, int tier, str parent)
 
 	for (size_t i = 0; i < value_count(list); i++) {
 		const value *node = value_item(list, i);
-		str id = value_str_at(node, "id");
+		str id = plan_id(node);
 		struct entry e = { node, (enum node_tier)(tier + 1), id, parent };
 
 		if (!id_valid(id) || map_get(&f->ids, id))
@@ -219,7 +219,7 @@ APPLY(plan_applied)
 		return ev_missing(e, "node in the plan of", e->goal, err);
 	g->plan_version = d->version;
 	g->reopened = false;
-	g->sequential = value_bool_at(d->plan, "sequential");
+	g->sequential = plan_is_sequential(d->plan);
 	record_set_str(&g->plan_source, d->source);
 	g->updated_at = e->at;
 	seqs_keep(&g->plan_seqs, e->seq);

@@ -67,7 +67,7 @@ static void check_nodes(struct plan_checking *c, str path, enum node_tier tier, 
 		const value *of, int64_t max)
 {
 	const value *array = plan_children(of, (int)tier - 1);
-	bool ordered = value_bool_at(of, "sequential");
+	bool ordered = plan_is_sequential(of);
 	int before = -1;
 
 	if (!array)
@@ -108,7 +108,7 @@ static void check_node(struct plan_checking *c, str path, enum node_tier tier, i
 		return;
 	}
 	deps = value_at(doc, "deps");
-	n.id = value_str_at(doc, "id");
+	n.id = plan_id(doc);
 	n.deps = deps && deps->kind == V_ARRAY ? deps : NULL;
 	vec_push(&c->r->nodes, n);
 	plan_check_members(c, path, 1u << tier, doc);
@@ -262,7 +262,7 @@ static void check_version(struct plan_checking *c, const value *doc)
 
 static void check_top(struct plan_checking *c, const value *doc)
 {
-	const value *goal = value_at(doc, "goal");
+	const value *goal = plan_goal(doc);
 
 	plan_check_members(c, STR(""), PLAN_AT_TOP, doc);
 	if (goal && goal->kind == V_OBJECT)

@@ -24,8 +24,7 @@ static void plan_diff_collect(struct side *s, const value *doc, int tier, str pa
 
 	for (size_t i = 0; i < value_count(list); i++) {
 		const value *node = value_item(list, i);
-		struct entry e = { value_str_at(node, "id"), parent, (enum node_tier)(tier + 1),
-			node };
+		struct entry e = { plan_id(node), parent, (enum node_tier)(tier + 1), node };
 
 		if (e.id.n == 0 || map_get(&s->by_id, e.id))
 			continue;
@@ -122,8 +121,8 @@ struct plan_diff plan_diff(struct arena *a, const value *before, const value *af
 	for (size_t i = 0; i < x.list.n; i++)
 		if (!side_find(&y, x.list.p[i].id))
 			d.p[d.n++] = change_of(PLAN_REMOVED, &x.list.p[i]);
-	d.was_sequential = value_bool_at(before, "sequential");
-	d.is_sequential = value_bool_at(after, "sequential");
+	d.was_sequential = plan_is_sequential(before);
+	d.is_sequential = plan_is_sequential(after);
 	for (size_t i = 0; i < d.n; i++)
 		d.counts[d.p[i].kind]++;
 	side_done(&x);

@@ -204,7 +204,7 @@ static const struct node *present_node(const struct plan_checking *c, str id)
 /* Nothing would look at it. Nodes that have one from before may keep it, as it is. */
 static void check_contract(struct plan_checking *c, str path, const value *doc, const value *v)
 {
-	str id = value_str_at(doc, "id");
+	str id = plan_id(doc);
 	const struct node *n = present_node(c, id);
 	size_t before = c->r->problems.n;
 	value *has;

@@ -33,6 +33,21 @@ const struct plan_member plan_members[] = {
 };
 const size_t plan_members_n = ARRAY_LEN(plan_members);
 
+str plan_id(const value *node)
+{
+	return value_str_at(node, "id");
+}
+
+bool plan_is_sequential(const value *doc)
+{
+	return value_bool_at(doc, "sequential");
+}
+
+const value *plan_goal(const value *doc)
+{
+	return value_at(doc, "goal");
+}
+
 const value *plan_children(const value *doc, int tier)
 {
 	static const char *const keys[] = { "phases", "tasks", "subtasks" };

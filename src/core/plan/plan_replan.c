@@ -135,7 +135,7 @@ static void name_all(struct merge *m, const value *doc, int tier)
 	for (size_t i = 0; i < value_count(list); i++) {
 		const value *node = value_item(list, i);
 
-		map_put(&m->named, value_str_at(node, "id"), (void *)node);
+		map_put(&m->named, plan_id(node), (void *)node);
 		name_all(m, node, tier + 1);
 	}
 }
@@ -182,7 +182,7 @@ static value *merged_node(struct merge *m, const value *given, int tier)
 		if (!str_is(x->key, keys[tier]) && !plan_member_empty(x->value))
 			value_set(m->a, doc, arena_str(m->a, x->key), value_copy(m->a, x->value));
 	}
-	put_children(m, doc, tier, map_get(&m->present, value_str_at(given, "id")),
+	put_children(m, doc, tier, map_get(&m->present, plan_id(given)),
 			plan_children(given, tier));
 	return doc;
 }
@@ -217,9 +217,9 @@ value *plan_effective(struct arena *a, const struct goal *g, const value *doc, i
 	name_all(&m, doc, -1);
 	find_staying(&m);
 	value_put(a, v, "planVersion", value_int(a, version));
-	if (value_at(doc, "goal"))
-		value_put(a, v, "goal", value_copy(a, value_at(doc, "goal")));
-	if (value_bool_at(doc, "sequential"))
+	if (plan_goal(doc))
+		value_put(a, v, "goal", value_copy(a, plan_goal(doc)));
+	if (plan_is_sequential(doc))
 		value_put(a, v, "sequential", value_bool(a, true));
 	put_children(&m, v, -1, NULL, plan_children(doc, -1));
 	map_done(&m.named);
