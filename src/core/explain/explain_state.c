@@ -14,11 +14,11 @@
 #include "core/life/ladder.h"
 #include "core/life/liveness.h"
 #include "core/life/session.h"
+#include "core/life/update.h"
 #include "core/text/last_lines.h"
 #include "core/tick/conflict.h"
 #include "core/view/view.h"
 #include "core/view/waiting.h"
-#include "data/value/json.h"
 
 enum { SHOWN = 300 }; /* bytes of a report */
 
@@ -228,16 +228,13 @@ static void cancelled_evidence(const struct explain *x, const struct node *n, va
 
 static void node_evidence(const struct explain *x, const struct node *n, value *evidence)
 {
-	value *report = NULL;
+	struct update report = update_stored(x->arena, n->report.merged);
 
 	cancelled_evidence(x, n, evidence);
-
-	if (n->report.merged.n)
-		(void)json_parse(x->arena, n->report.merged, NULL, &report, NULL);
-	if (report)
+	if (report.doc)
 		explain_show(x, evidence, n->report.at, "reported: " STR_FMT " " STR_FMT,
 				STR_ARG(n->report.status),
-				STR_ARG(utf8_truncate(value_str_at(report, "summary"), SHOWN)));
+				STR_ARG(utf8_truncate(report.summary, SHOWN)));
 	if (n->told.said.n)
 		explain_show(x, evidence, 0, "said by a person, and not taken yet: " STR_FMT,
 				STR_ARG(utf8_truncate(said_text(x->arena, n), SHOWN)));
@@ -496,6 +493,7 @@ value *explain_run(const struct explain *x, const struct run *r)
 					      STR_ARG(r->agent)),
 			      status_name(&run_statuses, (int)r->status), since),
 	      *evidence = value_array(a), *next = value_array(a);
+	str now;
 
 	value_put(a, v, "node",
 			value_strf(a, STR_FMT "/" STR_FMT, STR_ARG(r->goal_id),
@@ -504,12 +502,10 @@ value *explain_run(const struct explain *x, const struct run *r)
 		assignment_evidence(x, as, v, evidence);
 	else
 		work_evidence(x, r, evidence);
-	value_put(a, v, "now",
-			n && as && as->run == r && n->assignment == as
-					? value_str(a, explain_task_now(x, queue_of(x), n))
-					: value_cstr(a,
-							  "it is over; others speak for its node "
-							  "now"));
+	now = n && as && as->run == r && n->assignment == as
+			? explain_task_now(x, queue_of(x), n)
+			: STR("it is over; others speak for its node now");
+	value_put(a, v, "now", value_str(a, now));
 	explain_command(x, next, r->status == RUN_ENDED ? "run log" : "run log --follow", r->id);
 	if (r->status == RUN_RUNNING)
 		explain_command(x, next, "run stop --reason TEXT", r->id);
@@ -518,7 +514,7 @@ value *explain_run(const struct explain *x, const struct run *r)
 	value_put(a, v, "last_lines", value_str(a, r->last_lines));
 	value_put(a, v, "evidence", evidence);
 	value_put(a, v, "next", next);
-	explain_conclude(x, v, run_why(x, r, value_str_at(v, "now")), STR(""));
+	explain_conclude(x, v, run_why(x, r, now), STR(""));
 	return v;
 }
 
@@ -532,6 +528,7 @@ value *explain_dispatch(const struct explain *x, const struct dispatch *d)
 			      status_name(&dispatch_results, (int)d->result),
 			      d->acknowledged_at ? d->acknowledged_at : d->at),
 	      *evidence = value_array(a), *next = value_array(a);
+	str now;
 
 	value_put(a, v, "dispatch", record_to_value(a, &dispatch_record, d));
 	explain_show(x, evidence, d->at, "%s to " STR_FMT ", sent %lldx",
@@ -539,12 +536,13 @@ value *explain_dispatch(const struct explain *x, const struct dispatch *d)
 			(long long)d->sends);
 	explain_show(x, evidence, 0, "SHA-256 of the instruction: " STR_FMT,
 			STR_ARG(d->instruction_hash));
-	value_put(a, v, "now", value_strf(a, "it " STR_FMT, STR_ARG(dispatch_words(x, d))));
+	now = arena_printf(a, "it " STR_FMT, STR_ARG(dispatch_words(x, d)));
+	value_put(a, v, "now", value_str(a, now));
 	value_put(a, v, "evidence", evidence);
 	explain_command(x, next, "explain", d->assignment_id);
 	if (d->run_id.n)
 		explain_command(x, next, "run log", d->run_id);
 	value_put(a, v, "next", next);
-	explain_conclude(x, v, value_str_at(v, "now"), STR(""));
+	explain_conclude(x, v, now, STR(""));
 	return v;
 }

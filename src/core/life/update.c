@@ -48,8 +48,18 @@ static const struct key_rule key_rules[] = { KEYS(RULE) };
 static const char *const key_names[] = { KEYS(NAME) };
 #undef NAME
 
-static const char *const evidence_names[] = { "filesTouched", "commandsRun", "testsRun", "commits",
-	"prs", "issues", "externalRefs" };
+static const char *const evidence_names[CLAIM_COUNT] = { [CLAIM_FILES] = "filesTouched",
+	[CLAIM_COMMANDS] = "commandsRun",
+	[CLAIM_TESTS] = "testsRun",
+	[CLAIM_COMMITS] = "commits",
+	[CLAIM_PRS] = "prs",
+	[CLAIM_ISSUES] = "issues",
+	[CLAIM_REFS] = "externalRefs" };
+
+const value *update_claim(const struct update *u, enum update_claim which)
+{
+	return value_at(u->evidence, evidence_names[which]);
+}
 
 const char *const *update_keys(size_t *ret_n)
 {
@@ -267,6 +277,7 @@ static void fill(struct update *u, const value *doc)
 		.blockers = value_at(doc, "blockers"),
 		.open_questions = value_at(doc, "openQuestions"),
 		.decisions = value_at(doc, "decisions"),
+		.learnings = value_at(doc, "learnings"),
 		.evidence = value_at(doc, "evidence"),
 	};
 }
@@ -424,6 +435,17 @@ value *update_merge(struct arena *a, const value *stored, const struct update *u
 		value_put(a, merged, rule->name, v);
 	}
 	return merged;
+}
+
+struct update update_stored(struct arena *a, str json)
+{
+	value *doc = NULL;
+	struct update u;
+
+	if (json.n)
+		(void)json_parse(a, json, NULL, &doc, NULL);
+	fill(&u, doc);
+	return u;
 }
 
 value *update_of_earlier_run(struct arena *a, const value *stored)

@@ -81,8 +81,22 @@ struct update {
 	int status;                /* NODE_IN_PROGRESS, NODE_BLOCKED, NODE_DONE; -1: not said */
 	str summary, next, current_state;
 	/* Arrays of texts, an array of {decision, rationale}, an object of arrays; NULL: not said. */
-	const value *blockers, *open_questions, *decisions, *evidence;
+	const value *blockers, *open_questions, *decisions, *learnings, *evidence;
 };
+
+/* What evidence is made of. */
+enum update_claim {
+	CLAIM_FILES,
+	CLAIM_COMMANDS,
+	CLAIM_TESTS,
+	CLAIM_COMMITS,
+	CLAIM_PRS,
+	CLAIM_ISSUES,
+	CLAIM_REFS,
+	CLAIM_COUNT
+};
+/* An array of texts; NULL: nothing is said of it. */
+const value *update_claim(const struct update *u, enum update_claim which);
 
 struct update_problem {
 	str path; /* "overseerUpdate.evidence.commits[3]" */
@@ -116,6 +130,8 @@ str update_problems_text(struct arena *a, const struct update_result *r);
  * added, the same one is kept once, and of too many the newest stay.
  */
 value *update_merge(struct arena *a, const value *stored, const struct update *u);
+/* What is stored of a node, as it is kept there; empty: nothing. */
+struct update update_stored(struct arena *a, str json);
 /*
  * What is stored of an earlier run, as the report of a new one is merged into it: what that one
  * learnt is not what this one learns. Borrows.

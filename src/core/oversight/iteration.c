@@ -8,7 +8,6 @@
 #include "core/model/limits.h"
 #include "core/text/last_lines.h"
 #include "core/text/signature.h"
-#include "data/value/json.h"
 
 enum {
 	SAID_LIST = 16,   /* learnings and blockers: so many, */
@@ -93,17 +92,12 @@ static struct strs said_list(struct arena *a, const value *list)
 }
 
 /* What this run said of its work; what one before it said holds for that one. */
-static const value *report_of(struct arena *a, const struct node *n, const struct run *r)
+static struct update report_of(struct arena *a, const struct node *n, const struct run *r)
 {
-	value *report;
-
-	if (!n->report.merged.n || n->report.at < r->created_at ||
-			json_parse(a, n->report.merged, NULL, &report, NULL) < 0)
-		return NULL;
-	return report;
+	return update_stored(a, n->report.at < r->created_at ? STR("") : n->report.merged);
 }
 
-static void take_words(struct arena *a, const struct node *n, const value *report,
+static void take_words(struct arena *a, const struct node *n, const struct update *report,
 		struct iteration *it)
 {
 	/* A long objective has more words than any summary: what the task is called counts as well. */
@@ -111,12 +105,12 @@ static void take_words(struct arena *a, const struct node *n, const value *repor
 	str texts[SAID_LIST + 1];
 	size_t count = 0;
 
-	it->learnings = said_list(a, value_at(report, "learnings"));
-	it->blockers = said_list(a, value_at(report, "blockers"));
+	it->learnings = said_list(a, report->learnings);
+	it->blockers = said_list(a, report->blockers);
 	for (size_t i = 0; i < it->learnings.n; i++)
 		texts[count++] = it->learnings.p[i];
-	if (value_str_at(report, "summary").n)
-		texts[count++] = value_str_at(report, "summary");
+	if (report->summary.n)
+		texts[count++] = report->summary;
 	for (size_t i = 0; i < ARRAY_LEN(aims); i++) {
 		int64_t milli;
 
@@ -127,7 +121,7 @@ static void take_words(struct arena *a, const struct node *n, const value *repor
 	}
 }
 
-static void take_completion(const struct node *n, const struct run *r, const value *report,
+static void take_completion(const struct node *n, const struct run *r, const struct update *report,
 		struct iteration *it)
 {
 	int64_t centi;
@@ -135,7 +129,7 @@ static void take_completion(const struct node *n, const struct run *r, const val
 	if (r->cause == CAUSE_NONE && r->verification == VERIFY_PASSED && n->def.acceptance.n) {
 		it->completion_source = COMPLETION_ACCEPTED;
 		it->completion_centi = (int64_t)100 * CENTI;
-	} else if (update_completion(report, &centi)) {
+	} else if (update_completion(report->doc, &centi)) {
 		it->completion_source = COMPLETION_REPORTED;
 		it->completion_centi = centi;
 	}
@@ -167,7 +161,7 @@ void iteration_make(struct arena *a, const struct state *s, const struct node *n
 		const struct run *r, struct iteration *ret)
 {
 	const struct assignment *as = state_assignment(s, r->assignment_id);
-	const value *report = report_of(a, n, r);
+	const struct update report = report_of(a, n, r);
 	ov_time from = r->started_at ? r->started_at : r->created_at;
 
 	*ret = (struct iteration){
@@ -190,6 +184,6 @@ void iteration_make(struct arena *a, const struct state *s, const struct node *n
 	ret->signature = ret->error.n ? error_signature(a, ret->error) : STR("");
 	take_check(r, ret);
 	take_scope(n, ret);
-	take_completion(n, r, report, ret);
-	take_words(a, n, report, ret);
+	take_completion(n, r, &report, ret);
+	take_words(a, n, &report, ret);
 }

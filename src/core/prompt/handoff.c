@@ -82,11 +82,24 @@ static void add_decision(struct arena *a, value *list, str decision, str rationa
 	value_push(a, list, d);
 }
 
+struct said_decision {
+	str decision, rationale;
+};
+
+static struct said_decision decision_at(const value *list, size_t i)
+{
+	const value *d = value_item(list, i);
+
+	return (struct said_decision){ value_str_at(d, "decision"), value_str_at(d, "rationale") };
+}
+
 static void add_decisions(struct arena *a, value *list, const value *more)
 {
-	for (size_t i = 0; i < value_count(more); i++)
-		add_decision(a, list, value_str_at(value_item(more, i), "decision"),
-				value_str_at(value_item(more, i), "rationale"));
+	for (size_t i = 0; i < value_count(more); i++) {
+		struct said_decision d = decision_at(more, i);
+
+		add_decision(a, list, d.decision, d.rationale);
+	}
 }
 
 static const value *parsed(struct arena *a, str json)
@@ -174,9 +187,8 @@ static str outcome(struct arena *a, const struct handoff_leaf *l)
 			n->status == NODE_DONE ? "Done: " : "", STR_ARG(n->status_reason));
 }
 
-static str summary(struct arena *a, const struct handoff_leaf *l, const value *report)
+static str summary(struct arena *a, const struct handoff_leaf *l, str said)
 {
-	str said = value_str_at(report, "summary");
 	/* One of an earlier session does not speak for what came after it. */
 	bool old = l->assignment && l->node->report.at < l->assignment->created_at;
 
@@ -212,7 +224,7 @@ static value *unconfirmed(struct arena *a, const value *claims, const struct str
 }
 
 static void put_evidence(struct arena *a, value *v, const struct handoff_leaf *l,
-		const value *claims)
+		const struct update *report)
 {
 	static const struct strs none;
 	const struct strs *files = l->run ? &l->run->files : &none,
@@ -234,43 +246,45 @@ static void put_evidence(struct arena *a, value *v, const struct handoff_leaf *l
 						status_name(&verifications,
 								(int)l->run->verification)));
 	}
-	list_add_all(a, commands, value_at(claims, "commandsRun"), "reported: ");
-	list_add_all(a, tests, value_at(claims, "testsRun"), "reported: ");
+	list_add_all(a, commands, update_claim(report, CLAIM_COMMANDS), "reported: ");
+	list_add_all(a, tests, update_claim(report, CLAIM_TESTS), "reported: ");
 	put_list(a, v, "files_touched", touched);
 	put_list(a, v, "commands_run", commands);
 	put_list(a, v, "tests_run", tests);
 	put_list(a, v, "commits", commits);
 	put_list(a, claimed, "files",
-			unconfirmed(a, value_at(claims, "filesTouched"), files, false));
-	put_list(a, claimed, "commits", unconfirmed(a, value_at(claims, "commits"), ids, true));
+			unconfirmed(a, update_claim(report, CLAIM_FILES), files, false));
+	put_list(a, claimed, "commits",
+			unconfirmed(a, update_claim(report, CLAIM_COMMITS), ids, true));
 	if (value_count(claimed))
 		value_put(a, v, "claimed", claimed);
 }
 
 /* Where else to look: as the agent says. */
-static void put_references(struct arena *a, value *v, const value *claims)
+static void put_references(struct arena *a, value *v, const struct update *report)
 {
 	static const struct {
-		const char *said, *key;
-	} keys[] = { { "prs", "prs" }, { "issues", "issues" },
-		{ "externalRefs", "external_refs" } };
+		enum update_claim said;
+		const char *key;
+	} keys[] = { { CLAIM_PRS, "prs" }, { CLAIM_ISSUES, "issues" },
+		{ CLAIM_REFS, "external_refs" } };
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		value *list = value_array(a);
 
-		list_add_all(a, list, value_at(claims, keys[i].said), "");
+		list_add_all(a, list, update_claim(report, keys[i].said), "");
 		put_list(a, v, keys[i].key, list);
 	}
 }
 
-static value *decisions(struct arena *a, const struct handoff_leaf *l, const value *report)
+static value *decisions(struct arena *a, const struct handoff_leaf *l, const value *reported)
 {
 	const struct node *n = l->node;
 	value *list = value_array(a);
 
 	if (n->handoff)
 		add_decisions(a, list, parsed(a, n->handoff->decisions));
-	add_decisions(a, list, value_at(report, "decisions"));
+	add_decisions(a, list, reported);
 	add_decision(a, list, n->told.answer, STR("a person's answer"));
 	if (l->person.n)
 		add_decision(a, list,
@@ -283,23 +297,23 @@ static value *decisions(struct arena *a, const struct handoff_leaf *l, const val
 
 /* What is left to do, and what is in the way. Of what is done only its agent's last word counts. */
 static void put_outlook(struct arena *a, value *v, const struct handoff_leaf *l,
-		const value *report)
+		const struct update *report)
 {
 	const struct node *n = l->node;
 	value *next = value_array(a), *questions = value_array(a), *blockers = value_array(a);
 	bool done = n->status == NODE_DONE;
 
 	if (!done || str_is(n->report.status, "done"))
-		list_add(a, next, value_str_at(report, "next"));
+		list_add(a, next, report->next);
 	if (!done && l->run && l->run->verification == VERIFY_FAILED)
 		list_add(a, next,
 				arena_printf(a, "Make the check pass: " STR_FMT,
 						STR_ARG(l->check_command)));
 	else if (!done && l->run && l->run->verification == VERIFY_REFUSED)
 		list_add(a, next, STR("Correct what the work was refused for, and commit."));
-	list_add_all(a, questions, value_at(report, "openQuestions"), "");
+	list_add_all(a, questions, report->open_questions, "");
 	if (!done)
-		list_add_all(a, blockers, value_at(report, "blockers"), "");
+		list_add_all(a, blockers, report->blockers, "");
 	if (n->status == NODE_BLOCKED)
 		list_add(a, blockers,
 				arena_printf(a, STR_FMT " (unblocked when: " STR_FMT ")",
@@ -311,23 +325,22 @@ static void put_outlook(struct arena *a, value *v, const struct handoff_leaf *l,
 
 value *handoff_leaf(struct arena *a, const struct handoff_leaf *l)
 {
-	const value *report = parsed(a, l->node->report.merged),
-		    *claims = value_at(report, "evidence");
-	str said = value_str_at(report, "currentState"), facts = seen(a, l);
+	const struct update report = update_stored(a, l->node->report.merged);
+	str said = report.current_state, facts = seen(a, l);
 	value *v = value_object(a), *helped = value_array(a), *transcript;
 
-	put_text(a, v, "summary", summary(a, l, report));
+	put_text(a, v, "summary", summary(a, l, report.summary));
 	/* What we saw must not be what is cut. */
 	put_text(a, v, "current_state",
 			said.n ? arena_printf(a, STR_FMT "\n" STR_FMT, STR_ARG(facts),
 						 STR_ARG(said))
 			       : facts);
-	put_list(a, v, "decisions", decisions(a, l, report));
-	put_outlook(a, v, l, report);
+	put_list(a, v, "decisions", decisions(a, l, report.decisions));
+	put_outlook(a, v, l, &report);
 	oversight_add(a, helped, l->oversight);
 	put_list(a, v, "oversight", helped);
-	put_evidence(a, v, l, claims);
-	put_references(a, v, claims);
+	put_evidence(a, v, l, &report);
+	put_references(a, v, &report);
 	if (l->run) {
 		transcript = value_object(a);
 		value_put(a, transcript, "run", value_str(a, l->run->id));
@@ -420,11 +433,10 @@ static void quote_decisions(struct buf *b, struct arena *a, str json, size_t max
 	const value *list = parsed(a, json);
 
 	for (size_t i = 0; i < value_count(list); i++) {
-		str why = value_str_at(value_item(list, i), "rationale");
+		struct said_decision d = decision_at(list, i);
 
-		buf_addf(&all, "%s" STR_FMT "%s" STR_FMT, i ? "\n" : "",
-				STR_ARG(value_str_at(value_item(list, i), "decision")),
-				why.n ? ", because: " : "", STR_ARG(why));
+		buf_addf(&all, "%s" STR_FMT "%s" STR_FMT, i ? "\n" : "", STR_ARG(d.decision),
+				d.rationale.n ? ", because: " : "", STR_ARG(d.rationale));
 	}
 	quote(b, "Decided:", buf_str(&all), max);
 }
