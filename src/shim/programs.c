@@ -3,7 +3,8 @@
  * in a sandbox. It is made when the first of them is asked for, once per git command, and ends with it:
  *
  *	keeper	starts git, makes the sandbox, and ends whatever is left when git has ended
- *	asker	is what git starts in place of the program: it hands its descriptors to the host and waits
+ *	asker	is what git starts instead of the program: it hands its descriptors to the host
+ *		and waits
  *	host	is inside the sandbox, starts the program with them, and says how it ended
  *
  * Git's own children could not make a sandbox: they are confined by Landlock, which forbids mounts. Where

@@ -1,6 +1,6 @@
 /*
  * Logs that are kept come to what they came to when they were kept: tests/golden/README.md.
- *   test_golden check DIR         every log of DIR against its expectation; all kinds and fields occur
+ *   test_golden check DIR         every log of DIR against its expectation; all kinds occur
  *   test_golden write LOG [whole] the expectation of one log, to stdout; whole: documents in full
  */
 #include <stdio.h>

@@ -7,7 +7,7 @@
  *
  *   create    a plan document (core/plan/plan.h)
  *   split     {"subtasks": [...]} for one stalled node; gives the goal's plan with that node split
- *   diagnose  {"actions": [...]}, limited to the rungs of the recovery ladder that are still allowed
+ *   diagnose  {"actions": [...]}, of the rungs of the recovery ladder that are still allowed
  *
  * Everything lives in the arena that planner_init was given; what the task points to is borrowed and
  * must live as long.

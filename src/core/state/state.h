@@ -66,7 +66,7 @@ struct lane *state_lane(const struct state *s, str agent);
 struct conflict *state_conflict(const struct state *s, str a, str b);
 /* Its status for people: a goal that was aborted is paused, but called that. */
 const char *goal_word(const struct goal *g) _pure_;
-/* The goal of this kind that is open and has room, to which tasks are added; NULL: there is none. */
+/* The goal of this kind that is open and has room, to which tasks are added; NULL: none. */
 struct goal *state_standing(const struct state *s, const char *kind);
 
 /*
@@ -126,7 +126,7 @@ enum goal_health budget_health(enum budget_level level);
 /* By what it said, else by its exit status. */
 bool run_ended_well(const struct run *r);
 
-/* Are its own dependencies and those of its parents met? A cancelled dependency no longer holds anyone up. */
+/* Are its dependencies and those of its parents met? A cancelled one holds nobody up. */
 bool node_is_ready(const struct state *s, const struct node *n);
 /* It, or what it is a part of, comes after something else, finished or not. */
 bool node_waits(const struct node *n);
@@ -159,7 +159,7 @@ void state_set_handoff(struct state *s, struct crystallization *c);
 void state_add_iteration(struct state *s, struct node *n, struct iteration *it);
 void state_add_detection(struct state *s, struct goal *g, struct detection *d);
 void state_add_notice(struct state *s, struct notice *x);
-/* Drops the oldest settled notices beyond LIMIT_KEPT; what was sent within the last hour is kept. */
+/* Drops the oldest settled notices beyond LIMIT_KEPT; those of the last hour are kept. */
 void state_prune_notices(struct state *s, ov_time now);
 /* After it was judged, or an iteration was made of it. */
 void state_index_run(struct state *s, struct run *r);
@@ -167,7 +167,7 @@ void state_index_run(struct state *s, struct run *r);
 void node_drop_iterations(struct node *n);
 /* After a change of status, stage or dependencies: puts it into the right list. */
 void state_index_assignment(struct state *s, struct assignment *as);
-/* After a leaf changed: derives the status of its parents, the goal's counts, and re-indexes who waits. */
+/* After a leaf changed: the status of its parents, the goal's counts, and who waits. */
 void state_roll_up(struct state *s, struct node *leaf);
 /* After its status or its tree changed: derives, counts and indexes all of its nodes. */
 void state_index_goal(struct state *s, struct goal *g);

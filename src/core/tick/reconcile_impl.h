@@ -26,7 +26,7 @@ struct tick_workers {
 	size_t last;         /* the number that was given last */
 };
 
-/* Of one configured agent: assignments with a run or a step under way, and those about to begin one. */
+/* Of one configured agent: assignments with a run or a step under way, or about to begin one. */
 struct tick_agent {
 	int64_t busy, starts;
 	bool probed; /* a run of it was let through its limit by this tick */
@@ -72,7 +72,7 @@ static inline bool tick_held(const struct tick *t, const struct decision *d)
 	return t->t->held && map_get(t->t->held, decision_key(t->a, d));
 }
 
-/* What oversight finds may stop all that goes on in the goal: first that, the rest in the next round. */
+/* What oversight finds may stop the whole goal: first that, the rest in the next round. */
 static inline bool tick_awaits_review(const struct tick *t, const struct decision *d)
 {
 	const struct goal *g = d->goal;
@@ -146,26 +146,26 @@ static inline bool tick_stops(const struct tick *t, const struct assignment *as)
 void reconcile_oversight(struct tick *t);
 /* By another node of this tick. */
 bool worker_is_taken(const struct tick *t, str name);
-/* What the runs under way have used so far, and which repeat themselves; before anything is decided. */
+/* What the runs under way have used, and which repeat themselves; before anything is decided. */
 void reconcile_spending(struct tick *t);
 void tick_count_workers(struct tick *t);
 /* How much each agent has to do, counted once per tick. */
 struct tick_agent *tick_agent(struct tick *t, str name);
-/* Whoever could begin a run takes a slot for it; false: there is none left, or none of its agent. */
+/* Whoever could begin a run takes a slot for it; false: none is left, or none of its agent. */
 bool tick_take_slot(struct tick *t, const struct assignment *as);
 /* The same, where its agent may run one more; otherwise the place of one that gives way. */
 bool tick_take_place(struct tick *t, struct decision *d, const struct policy_agent *agent);
-/* No other task may start with a worker of this kind: too many wait. Remembers that one could have. */
+/* Too many wait: no other task may start with such a worker. Remembers that one could have. */
 bool tick_crowded(struct tick *t, enum worker_kind kind);
 /* Workers that are to be reset or removed. */
 void reconcile_workers(struct tick *t);
-/* Where another task could use it, one that waits for its agent or an answer gives its worker back. */
+/* One that waits for its agent or an answer gives its worker back where another could use it. */
 void reconcile_yields(struct tick *t);
 /* Runs under way: signs of life, stalls, and the ladder of recovery. */
 void reconcile_runs(struct tick *t);
 /* Time passes for those who wait: blocked nodes, people who were asked. */
 void reconcile_waits(struct tick *t);
-/* Goals as wholes: those that are finished, their budgets, and questions that settled themselves. */
+/* Goals as wholes: finished ones, their budgets, and questions that settled themselves. */
 void reconcile_goals(struct tick *t);
 /* Has the task of the assignment used up its own budget? */
 void reconcile_task(struct tick *t, const struct assignment *as);

@@ -312,7 +312,7 @@ static bool fell_silent_lately(const struct tick *t, const struct assignment *as
 	return as->updated_at > MAX(since, s->outage_ignored_until);
 }
 
-/* It moved since it was called stalled; or before, so lately that nobody would have called it so. */
+/* It moved since it was called stalled; or so shortly before that nobody would have. */
 static bool lives_after_all(const struct tick *t, const struct assignment *as,
 		const struct liveness *l)
 {
@@ -437,7 +437,7 @@ static bool asks_planner(enum decision_kind kind, enum rung rung, bool skip)
 	return kind == DEC_DIAGNOSE || (kind == DEC_RUNG && rung == RUNG_REPLAN && !skip);
 }
 
-/* The planner does one thing at a time for a goal, and this tick has found something for it to do. */
+/* The planner does one thing at a time for a goal, and this tick has something for it. */
 static bool planner_is_taken(const struct tick *t, const struct goal *g)
 {
 	for (size_t i = t->out.n; i-- > 0;)
@@ -497,7 +497,7 @@ static bool is_moving(struct tick *t, const struct assignment *as, const struct 
 	return (o && lives_after_all(t, as, &l)) || is_finished(t, as, &l);
 }
 
-/* A look that is old says nothing, be it that the goal was paused since or that the clock was put back. */
+/* An old look says nothing: the goal may have been paused since, or the clock put back. */
 static bool looked_since(const struct tick *t, const struct assignment *as,
 		const struct observation *o, ov_time due_at)
 {

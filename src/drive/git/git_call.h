@@ -76,7 +76,7 @@ struct git_call {
 	struct git_result res;
 	struct timespec since;        /* locks older than this are nobody's */
 	bool running, push, too_much; /* too_much: git took too long, or too much memory */
-	/* One at a time: accepts, and what lists worktrees: git fails on one that is half registered. */
+	/* One at a time: accepts, and listing worktrees: git fails on a half registered one. */
 	bool exclusive, loose; /* loose: only reads objects, waits for nobody, and nobody for it */
 	int64_t waited_ms, late_from_ms; /* when the look for who came late began */
 	struct ov_err refused;           /* the arguments were wrong; reported from the loop */
@@ -103,7 +103,7 @@ struct git_call {
 	const char *trailer; /* whose value is the key */
 
 	/* what was found out */
-	/* The git directory of the user's checkout, or of the worktree's agent; NULL: there is none. */
+	/* The git directory of the user's checkout, or of the worktree's agent; NULL: none. */
 	const char *admin;
 	const char *room, *own; /* git_room.c; NULL: c->path is the user's checkout */
 	bool linked;            /* admin is a linked worktree's, as an earlier version made them */
@@ -112,7 +112,7 @@ struct git_call {
 	int tree_fd;            /* it, open; -1: it does not */
 	bool no_name, no_email; /* none is configured: ours is given */
 	enum git_runs runs;     /* git_confine.c: whether git may run programs on files */
-	const char *sandbox; /* the file that says how one is made for them; NULL: not written yet */
+	const char *sandbox;    /* the file that says how it is made; NULL: not written yet */
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	size_t found;                  /* how many files of it are not as they were committed */
 	int64_t found_bytes;           /* of those */
@@ -155,7 +155,7 @@ struct git_call {
 	str side;     /* what is merged with the target: the branch, or a commit made for that */
 	str kept_ref; /* rebase: keeps the branch as it was before the squash */
 	const char *objects; /* predict: where its objects go, or NULL */
-	/* The worktree that has the target checked out, or NULL; a second one, against git's advice. */
+	/* The worktree that has the target checked out, or NULL; and a second one. */
 	const char *holder, *other_holder;
 	str changes, folders, hidden, absent; /* of paths: git_{overlap,ignored,hidden,sparse}.c */
 	str oversize;                         /* of paths: git_add.c */

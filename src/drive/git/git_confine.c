@@ -2,12 +2,13 @@
  * Our git reads what agents wrote, and so do the filters and merge drivers that it runs. Both are started by
  * the program that also starts runs (shim/confine.c, shim/programs.c):
  *
- *	git	writes only the worktree, its room, and the repository's objects, where the kernel has
- *		Landlock.
- *	filters	run in a sandbox where one can be made: what an agent may have written has there what
- *		the agent has. By Landlock, too, they write only our own storage of git-lfs and a temporary
- *		folder, and see nothing of the store but the worktree. Merge drivers write the worktree,
- *		too, where git puts their files. What they leave behind is ended with the command.
+ *	git	writes only the worktree, its room, and the repository's objects, where the kernel
+ *		has Landlock.
+ *	filters	run in a sandbox where one can be made: what an agent may have written has there
+ *		what the agent has. By Landlock, too, they write only our own storage of git-lfs and
+ *		a temporary folder, and see nothing of the store but the worktree. Merge drivers
+ *		write the worktree, too, where git puts their files. What they leave behind is ended
+ *		with the command.
  *
  * How programs are confined is in a script of ours in the room. The recorded configuration names only that,
  * so that it stays true when this program is updated, or moves.

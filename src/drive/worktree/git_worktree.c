@@ -87,7 +87,7 @@ static int settled_judge(struct git_call *c, const struct git_out *o, struct ov_
 {
 	if (o->code > 1)
 		return git_fail(c, o, err);
-	/* No common commit: the agent began a history of its own. The target is what to compare with. */
+	/* No common commit: the agent began a history of its own. The target is the base. */
 	c->res.base = o->code == 0 ? git_line(c, o) : c->target_oid;
 	return GIT_FINISH;
 }
@@ -137,7 +137,7 @@ static int ensure_rescue(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
-/* A folder that is no worktree of ours, or something else: whatever it is, it is not ours to empty. */
+/* A folder that is no worktree of ours, or something else: it is not ours to empty. */
 static int stray_build(struct git_call *c, struct ov_err *err)
 {
 	struct stat st;
@@ -211,7 +211,7 @@ static int clean_only(struct git_call *c, struct ov_err *err _unused_)
 	return c->making ? GIT_SKIP : GIT_NEXT;
 }
 
-/* Not -x: ignored files, such as what a build made, stay. Not -ff: no repository is ever removed. */
+/* Not -x: ignored files, such as what a build made, stay. Not -ff: repositories stay, too. */
 static int clean_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	/* Of a clean one nothing is new, unless other files are ignored now. */
@@ -243,7 +243,7 @@ static int ensured(struct git_call *c, struct ov_err *err)
 	return r < 0 ? r : GIT_SKIP;
 }
 
-/* The branch of an earlier assignment whose work is on the target, or in this one, has nothing left to say. */
+/* The branch of an earlier assignment whose work is on the target or in this one is not needed. */
 static int former_find(struct git_call *c, struct ov_err *err _unused_)
 {
 	str branch = git_own_line(c, BRANCH);

@@ -9,7 +9,8 @@
  *    "repo": the repository's, absolute; the daemon is started there,
  *    "overseer": the program, absolute, or null,
  *    "start_command": run by /bin/sh with OVERSEER_DIR in the environment, never empty,
- *    "watch": {each of SPEC_TIMES with "_ms" behind its name, "max_restarts", "remediation_prompt"},
+ *    "watch": {each of SPEC_TIMES with "_ms" behind its name, "max_restarts",
+ *      "remediation_prompt"},
  *    "remedy": null when nobody is configured, or
  *      {"name": for people,
  *       "argv": [words in which REMEDY_PROMPT stands for the prompt],
