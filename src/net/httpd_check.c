@@ -57,7 +57,7 @@ unsigned http_check_token(str token, const char *authorization, struct ov_err *e
 			same_secret(token, str_trim(str_from(authorization + sizeof(scheme) - 1))))
 		return 0;
 	ov_fail(err, OV_EUNAUTHORIZED, "send the header Authorization: Bearer TOKEN");
-	ov_next(err, "the token is in the file `token` of the store's directory");
+	(void)ov_next(err, "the token is in the file `token` of the store's directory");
 	return MHD_HTTP_UNAUTHORIZED;
 }
 

@@ -750,5 +750,20 @@ class Open(Lint):
         self.refused(self.check("", "src/app/gone.c 1 a test\n"), "is not there")
 
 
+class Style(Tree):
+    def check(self, source):
+        self.plant("app/planted.c", source)
+        return run(sys.executable, TOOLS / "check-style", self.dir)
+
+    def test_what_ov_next_returns_is_used(self):
+        for source in ("\tif (x)\n\t\tov_next(err, \"a\");\n", "\tov_fail(err);\n\tov_next(err, \"a\");\n",
+                       "\telse\n\t\tov_next(err, \"a\");\n"):
+            self.refused(self.check(source), "planted.c:2", "ov_next")
+
+    def test_ways_to_use_it(self):
+        self.accepted(self.check('\treturn ov_next(err, "a");\n\tr = ov_next(err, "a");\n\t(void)ov_next(err, "a");\n'
+                                 '\treturn x ? ov_next(err, "a")\n\t\t : ov_next(err, "b");\n'))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -209,9 +209,10 @@ static int run_command(struct fixture *f, const char *command, value *params, va
 
 int try_submit(struct fixture *f, const char *command, value *params, struct ov_err *err)
 {
+	struct ov_err own;
 	value *result = NULL;
 
-	return run_command(f, command, params, &result, err);
+	return run_command(f, command, params, &result, err ? err : &own);
 }
 
 value *submit(struct fixture *f, const char *command, value *params)

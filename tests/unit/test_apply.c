@@ -355,10 +355,10 @@ TEST(find_prefers_open_goals)
 	first = arena_str(&f.arena, create_goal(&f, flat_plan(&f, 1), NULL));
 	create_goal(&f, flat_plan(&f, 1), NULL);
 	drain(&f);
-	assert_int_equal(state_find_node_to_read(f.state, STR(""), STR("T1"), &n, NULL),
+	assert_int_equal(state_find_node_to_read(f.state, STR(""), STR("T1"), &n, &err),
 			OV_ECONFLICT);
 	last = arena_str(&f.arena, create_goal(&f, flat_plan(&f, 1), NULL));
-	assert_int_equal(state_find_node_to_read(f.state, STR(""), STR("T1"), &n, NULL), 0);
+	assert_int_equal(state_find_node_to_read(f.state, STR(""), STR("T1"), &n, &err), 0);
 	assert_ptr_equal(n, node_of(&f, "T1"));
 	/* A change of the wrong one cannot be taken back: its goal has to be said. */
 	assert_int_equal(state_find_node(f.state, STR(""), STR("T1"), &n, &err), OV_ECONFLICT);
@@ -370,7 +370,7 @@ TEST(find_prefers_open_goals)
 					arena_printf(&f.arena, "overseer explain " STR_FMT "/T1",
 							STR_ARG(last))));
 	create_goal(&f, flat_plan(&f, 1), NULL);
-	assert_int_equal(state_find_node_to_read(f.state, STR(""), STR("T1"), &n, NULL),
+	assert_int_equal(state_find_node_to_read(f.state, STR(""), STR("T1"), &n, &err),
 			OV_ECONFLICT);
 	fixture_done(&f);
 }

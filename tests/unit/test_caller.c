@@ -64,10 +64,11 @@ TEST(without_a_judgement_nobody_decides)
 {
 	struct caller_verdict nothing = { 0 };
 	struct caller_facts f = { .runs_live = true };
+	struct ov_err err;
 
 	assert_int_equal(nothing.caller, CALLER_READER);
 	assert_int_equal(caller_judge(&f).caller, CALLER_READER);
-	assert_int_equal(caller_check(PEOPLE, "x.y", nothing, STR(""), NULL), OV_EUNAUTHORIZED);
+	assert_int_equal(caller_check(PEOPLE, "x.y", nothing, STR(""), &err), OV_EUNAUTHORIZED);
 }
 
 TEST(the_column_decides)
@@ -92,8 +93,9 @@ TEST(the_column_decides)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		for (int c = 0; c < CALLER_COUNT; c++) {
 			struct caller_verdict v = { (enum caller)c, WHY_NOTHING };
+			struct ov_err err;
 
-			assert_int_equal(caller_check(rows[i].column, "x.y", v, STR(""), NULL),
+			assert_int_equal(caller_check(rows[i].column, "x.y", v, STR(""), &err),
 					rows[i].may[c] ? 0 : OV_EUNAUTHORIZED);
 		}
 }

@@ -46,14 +46,16 @@ static int save(struct daemon *d, const char *path, struct ov_err *err)
  * What lies there goes aside with its write-ahead log, which must never meet another file. Both files
  * are in one folder, unless that could not be made again.
  */
-static void how_to_put_it_back(const char *lost, const char *path, struct ov_err *err)
+static int how_to_put_it_back(const char *lost, const char *path, struct ov_err *err)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	const char *file = strrchr(lost, '/') + 1;
 	str folder = slash ? (str){ path, MAX((size_t)(slash - path), (size_t)1) } : STR(".");
 	bool beside = str_starts(str_from(lost), folder) && lost + folder.n + 1 == file;
 
-	ov_next(err, "(cd '" STR_FMT "' && mkdir -p aside; mv --backup=t %s* aside; mv %s%s%s %s)",
+	return ov_next(err,
+			"(cd '" STR_FMT
+			"' && mkdir -p aside; mv --backup=t %s* aside; mv %s%s%s %s)",
 			STR_ARG(folder), name, beside ? "" : "'", beside ? file : lost,
 			beside ? "" : "'", name);
 }
@@ -72,8 +74,7 @@ int daemon_lost_check(struct arena *a, const char *url, struct ov_err *err)
 			files[n - 1], path,
 			file_exists(path) ? "what is there now is another store"
 					  : "there is none now");
-	how_to_put_it_back(files[n - 1], path, err);
-	return OV_ESTATE;
+	return how_to_put_it_back(files[n - 1], path, err);
 }
 
 /* The folder may be another one by now, and what is said in the old one is read by nobody. */
@@ -81,7 +82,7 @@ static void end(struct daemon *d)
 {
 	struct ov_err next = { 0 };
 
-	how_to_put_it_back(d->files.saved, d->files.db.path, &next);
+	(void)how_to_put_it_back(d->files.saved, d->files.db.path, &next);
 	log_warn("all that the store held is in %s; to put it back: %s", d->files.saved, next.next);
 	health_done(&d->health);
 	health_init(&d->health, path_join(&d->arena, d->o->dir, VITAL_HEALTH), d->self.instance);

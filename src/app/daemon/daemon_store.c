@@ -152,10 +152,8 @@ static int open_state(struct daemon *d, struct engine_options *e, struct ov_err 
 	if (r < 0)
 		return r;
 	r = safe_store_open(d->self.store_url, rand_u64(), &s, err);
-	if (r < 0 && s.newer) {
-		ov_next(err, "install the newer version again; the store was not touched");
-		return r;
-	}
+	if (r < 0 && s.newer)
+		return ov_next(err, "install the newer version again; the store was not touched");
 	if (r == 0 && s.safe.on) {
 		r = enter_safe_mode(d, &s, NULL, e, err);
 	} else {

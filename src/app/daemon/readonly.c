@@ -89,8 +89,7 @@ static int open_store(const struct op_daemon *self, const struct op *op, struct 
 		return r;
 	if (is_about_config(op))
 		return safe_store_open("mem:", rand_u64(), ret, err);
-	ov_next(err, "overseer up");
-	return r;
+	return ov_next(err, "overseer up");
 }
 
 static int answer(struct arena *a, const struct readonly_options *o, const struct rpc_msg *req,
@@ -110,9 +109,9 @@ static int answer(struct arena *a, const struct readonly_options *o, const struc
 	self.config_file = path_join(a, o->dir, "config.toml");
 	r = op_find(req->method, req->params, &op, err);
 	if (r == 0 && op->kind != OP_READ && !(op->kind == OP_CHILD && o->may_write)) {
-		r = ov_fail(err, OV_EUNAVAILABLE, "%s needs the daemon, which is not running",
+		ov_fail(err, OV_EUNAVAILABLE, "%s needs the daemon, which is not running",
 				op->name);
-		ov_next(err, "overseer up");
+		r = ov_next(err, "overseer up");
 	}
 	if (r == 0)
 		r = load_config(&self, op, a, &config, err);

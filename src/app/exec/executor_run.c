@@ -300,9 +300,9 @@ static void launch_run(struct task *t, const struct assignment *as, struct live_
 	int r = 0;
 
 	if (!ask.agent) {
-		r = ov_fail(&err, OV_ENOTFOUND, "agent \"" STR_FMT "\" is not configured any more",
+		ov_fail(&err, OV_ENOTFOUND, "agent \"" STR_FMT "\" is not configured any more",
 				STR_ARG(as->agent));
-		ov_next(&err, "overseer config check");
+		r = ov_next(&err, "overseer config check");
 	}
 	if (r == 0)
 		r = instruction(t, as->run, &ask.prompt, &err);

@@ -37,8 +37,7 @@ static int query_read(struct op_ctx *cx, const struct pr_cost_get *p, struct usa
 		q->since_day = usage_day(since + q->utc_offset);
 	if (q->since_day && q->by == USAGE_NODE) {
 		ov_fail(err, OV_EINVALID, "of nodes only the sums are kept, not the days");
-		ov_next(err, "overseer cost --by node");
-		return OV_EINVALID;
+		return ov_next(err, "overseer cost --by node");
 	}
 	return 0;
 }

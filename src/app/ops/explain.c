@@ -287,8 +287,7 @@ static int no_handoff(const char *noun, str id, struct ov_err *err)
 			"%s " STR_FMT
 			" has no handoff yet: one is written when work on it comes to an end",
 			noun, STR_ARG(id));
-	ov_next(err, "overseer explain " STR_FMT, STR_ARG(id));
-	return OV_ENOTFOUND;
+	return ov_next(err, "overseer explain " STR_FMT, STR_ARG(id));
 }
 
 int op_handoff_show(struct op_ctx *cx, const struct pr_handoff_show *p, value **ret,

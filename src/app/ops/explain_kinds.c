@@ -202,12 +202,10 @@ int explain_unknown(struct op_ctx *cx, str id, int r, struct ov_err *err)
 	ov_fail(err, OV_ENOTFOUND, STR_FMT "%s%s%s; explain knows: " STR_FMT, STR_ARG(said),
 			near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "",
 			STR_ARG(what));
-	if (near)
-		ov_next(err, "overseer explain %s%s%s", near[0] == '#' ? "'" : "", near,
-				near[0] == '#' ? "'" : "");
-	else
-		ov_next(err, "overseer status");
-	return r;
+	if (!near)
+		return ov_next(err, "overseer status");
+	return ov_next(err, "overseer explain %s%s%s", near[0] == '#' ? "'" : "", near,
+			near[0] == '#' ? "'" : "");
 }
 
 int explain_by_kind(struct op_ctx *cx, const struct explain *x, str id, value **ret,

@@ -165,8 +165,7 @@ int op_config_timeline(struct op_ctx *cx, const struct pr_config_timeline *p, va
 	if (name.n && !agent) {
 		ov_fail(err, OV_ENOTFOUND, STR_FMT,
 				STR_ARG(policy_no_agent(cx->arena, policy, name)));
-		ov_next(err, "overseer agent list");
-		return OV_ENOTFOUND;
+		return ov_next(err, "overseer agent list");
 	}
 	*ret = timeline_config_view(cx->arena, &(struct world){ cx->state, policy }, agent);
 	return 0;

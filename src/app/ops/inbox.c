@@ -144,8 +144,7 @@ int op_inbox_show(struct op_ctx *cx, const struct pr_inbox_show *p, value **ret,
 
 	if (!x) {
 		ov_fail(err, OV_ENOTFOUND, "there is no #%lld in the inbox", (long long)number);
-		ov_next(err, "overseer inbox list --all");
-		return OV_ENOTFOUND;
+		return ov_next(err, "overseer inbox list --all");
 	}
 	v = view_escalation(cx->arena, cx->state, x, cx->now);
 	value_put(cx->arena, v, "notices", view_notices_about(cx->arena, &w, number, cx->now));

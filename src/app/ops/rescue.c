@@ -216,10 +216,10 @@ int op_rescue_restore(struct op_ctx *cx, const struct pr_rescue_restore *p, valu
 	if (rescue_git(cx, STAT_MAX, &out, &said, "rev-parse", "--verify", "-q", ref, NULL) == 0)
 		old = str_trim(out);
 	if (old.n && !str_eq(old, x->commit)) {
-		r = ov_fail(err, OV_ECONFLICT, "branch " STR_FMT " exists and is something else",
+		ov_fail(err, OV_ECONFLICT, "branch " STR_FMT " exists and is something else",
 				STR_ARG(branch));
-		ov_next(err, "overseer rescue restore " STR_FMT " --branch NAME", STR_ARG(x->id));
-		return r;
+		return ov_next(err, "overseer rescue restore " STR_FMT " --branch NAME",
+				STR_ARG(x->id));
 	}
 	/* The empty old value: it must not exist. */
 	if (!old.n)

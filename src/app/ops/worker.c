@@ -68,8 +68,7 @@ int op_worker_show(struct op_ctx *cx, const struct pr_worker_show *p, value **re
 
 	if (!w) {
 		ov_fail(err, OV_ENOTFOUND, "there is no worker \"" STR_FMT "\"", STR_ARG(name));
-		ov_next(err, "overseer worker list");
-		return OV_ENOTFOUND;
+		return ov_next(err, "overseer worker list");
 	}
 	as = w->assignment_id.n ? state_assignment(cx->state, w->assignment_id) : NULL;
 	v = view_worker(cx->arena, cx->state, w);

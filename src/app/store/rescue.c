@@ -269,7 +269,6 @@ int rescues_find(const struct rescues *r, str text, const struct rescue **ret, s
 {
 	const struct rescue *found = NULL;
 	size_t n = 0;
-	int got;
 
 	for (size_t i = 0; i < r->n; i++)
 		if (is_exactly(&r->list[i], text)) {
@@ -285,12 +284,13 @@ int rescues_find(const struct rescues *r, str text, const struct rescue **ret, s
 		*ret = found;
 		return 0;
 	}
-	got = n ? ov_fail(err, OV_ECONFLICT, "%zu rescued states begin with \"" STR_FMT "\"", n,
-				  STR_ARG(str_sub(text, 0, 100)))
-		: ov_fail(err, OV_ENOTFOUND, "nothing was rescued as \"" STR_FMT "\"",
-				  STR_ARG(str_sub(text, 0, 100)));
-	ov_next(err, "overseer rescue list");
-	return got;
+	if (n)
+		ov_fail(err, OV_ECONFLICT, "%zu rescued states begin with \"" STR_FMT "\"", n,
+				STR_ARG(str_sub(text, 0, 100)));
+	else
+		ov_fail(err, OV_ENOTFOUND, "nothing was rescued as \"" STR_FMT "\"",
+				STR_ARG(str_sub(text, 0, 100)));
+	return ov_next(err, "overseer rescue list");
 }
 
 /*

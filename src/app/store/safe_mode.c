@@ -224,7 +224,8 @@ void safe_mode_refusal(const struct safe_mode *s, struct ov_err *ret)
 			"readable up to event %llu%s%s (%s)",
 			(unsigned long long)s->last_seq, s->copy[0] ? "; a copy is in " : "",
 			s->copy, s->reason);
-	ov_next(ret, "overseer doctor     then     overseer down && overseer doctor --rebuild");
+	(void)ov_next(ret,
+			"overseer doctor     then     overseer down && overseer doctor --rebuild");
 }
 
 value *safe_mode_view(struct arena *a, const struct safe_mode *s)

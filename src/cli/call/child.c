@@ -75,8 +75,7 @@ int program_find(struct arena *a, const char *name, const char *env, const char 
 	if (!path || access(path, X_OK) < 0) {
 		ov_fail(err, OV_ENOTFOUND, "%s was not found%s%s", name, path ? " at " : "",
 				path ? path : " beside overseer or in PATH");
-		ov_next(err, "%s=/path/to/%s overseer ...", env, name);
-		return OV_ENOTFOUND;
+		return ov_next(err, "%s=/path/to/%s overseer ...", env, name);
 	}
 	*ret = path;
 	return 0;

@@ -66,8 +66,7 @@ int store_shown(struct arena *a, const char *dir, struct ov_err *err)
 static int no_store(struct ov_err *err, const char *where)
 {
 	ov_fail(err, OV_ENOTFOUND, "there is no .overseer folder in %s", where);
-	ov_next(err, "overseer init");
-	return OV_ENOTFOUND;
+	return ov_next(err, "overseer init");
 }
 
 int store_find(struct arena *a, const char *given, const char **ret, struct ov_err *err)
@@ -105,8 +104,7 @@ int store_find(struct arena *a, const char *given, const char **ret, struct ov_e
 static int not_running(struct ov_err *err)
 {
 	ov_fail(err, OV_EUNAVAILABLE, "the daemon is not running");
-	ov_next(err, "overseer up");
-	return OV_EUNAVAILABLE;
+	return ov_next(err, "overseer up");
 }
 
 /* The socket that the daemon registered, else the usual one. */
@@ -306,10 +304,10 @@ int client_ask(struct client *c, enum op_id op, const value *params, int64_t tim
 		if (r == CLIENT_SIGNAL)
 			break;
 		if (r == CLIENT_TIMEOUT) {
-			r = ov_fail(err, OV_EUNAVAILABLE, "the daemon did not answer %s within %s",
+			ov_fail(err, OV_EUNAVAILABLE, "the daemon did not answer %s within %s",
 					op_rows[op].name,
 					duration_format_short(c->arena, timeout_ms).p);
-			ov_next(err, "--timeout 2m     or, when it hangs:     overseer watch");
+			r = ov_next(err, "--timeout 2m     or, when it hangs:     overseer watch");
 			break;
 		}
 		if (r == OV_ELIMIT)
@@ -375,12 +373,11 @@ int client_call(struct client *c, enum op_id id, const value *params, const valu
 	if (r < 0)
 		return r;
 	r = client_ask(c, id, params, c->timeout_ms, ret, err);
-	if (r == OV_EUNAVAILABLE && c->fd < 0 && !reads) {
-		/* Cut off in the middle: it may have been done or not. */
-		ov_wrap(err, r, "%s may or may not have been done", op->name);
-		ov_next(err, "overseer status");
-	}
-	return r;
+	if (r != OV_EUNAVAILABLE || c->fd >= 0 || reads)
+		return r;
+	/* Cut off in the middle: it may have been done or not. */
+	ov_wrap(err, r, "%s may or may not have been done", op->name);
+	return ov_next(err, "overseer status");
 }
 
 int client_catch_signals(struct client *c, struct ov_err *err)

@@ -71,8 +71,7 @@ static int read_report(struct cli *c, int fd, str *ret, struct ov_err *err)
 					"the daemon was started but is not ready after %s; it goes "
 					"on starting",
 					duration_format_short(c->arena, c->timeout_ms).p);
-			ov_next(err, "overseer status");
-			return OV_EUNAVAILABLE;
+			return ov_next(err, "overseer status");
 		}
 		n = got < REPORT_MAX ? read(fd, text + got, REPORT_MAX - got) : 0;
 		if (n < 0 && errno == EINTR)

@@ -130,8 +130,7 @@ static int tell_killed(struct cli *c, struct ov_err *err)
 			"the daemon (pid %d) was killed or crashed before it had stopped%s",
 			c->client.peer_pid,
 			cli_has(c, "stop-runs") ? "; agents may still be at work" : "");
-	ov_next(err, "overseer status");
-	return OV_EUNAVAILABLE;
+	return ov_next(err, "overseer status");
 }
 
 static void tell_down(struct cli *c, const value *before)
@@ -247,8 +246,7 @@ static int not_running(struct cli *c, struct ov_err *err)
 	if (n) {
 		ov_fail(err, OV_ESTATE, "the daemon is not running, but %zu of its agents %s", n,
 				n == 1 ? "is" : "are");
-		ov_next(err, "overseer up && overseer down --stop-runs");
-		return OV_ESTATE;
+		return ov_next(err, "overseer up && overseer down --stop-runs");
 	}
 	out_f(&c->out, c->json ? "{\"stopping\":false}\n" : "The daemon is not running.\n");
 	if (r == 0 && !c->json)

@@ -58,11 +58,10 @@ static int read_config(struct watch *w, struct config **ret, struct ov_err *err)
 			sets[n++] = w->options[i++];
 	if (r == 0 || r == OV_ENOTFOUND)
 		r = config_parse_with(text, sets, n, ret, err);
-	if (r < 0) {
-		ov_wrap(err, r, "%s", path);
-		ov_next(err, "overseer config check");
-	}
-	return r;
+	if (r == 0)
+		return 0;
+	ov_wrap(err, r, "%s", path);
+	return ov_next(err, "overseer config check");
 }
 
 /* ---- how the daemon is started ---- */

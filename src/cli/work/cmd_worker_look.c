@@ -22,8 +22,7 @@ static int read_worker(struct cli *c, const value **ret, bool *ret_done, struct 
 		return r;
 	ov_fail(err, OV_ESTATE, "worker " STR_FMT " is " STR_FMT ": there is no run to look at",
 			STR_ARG(name), STR_ARG(value_str_at(*ret, "status")));
-	ov_next(err, "overseer worker list");
-	return OV_ESTATE;
+	return ov_next(err, "overseer worker list");
 }
 
 static const char **argv_of(struct cli *c, const value *list)
@@ -88,9 +87,8 @@ int cmd_worker_attach(struct cli *c, struct ov_err *err)
 				"the agent of worker " STR_FMT
 				" has no terminal (its runtime is not tmux)",
 				STR_ARG(c->args[0]));
-		ov_next(err, "overseer run log " STR_FMT " --follow",
+		return ov_next(err, "overseer run log " STR_FMT " --follow",
 				STR_ARG(value_str_at(w, "run")));
-		return OV_ESTATE;
 	}
 	if (!isatty(STDIN_FILENO)) {
 		ov_fail(err, OV_ESTATE, "attaching needs a terminal, and standard input is none");

@@ -146,9 +146,8 @@ static int check_budget(struct decide_ctx *cx _unused_, const struct answer *a, 
 			" is spent: answer \"raise\" for twice as much, with --budget for another "
 			"amount, or \"cancel\" to give the goal up",
 			STR_ARG(a->g->id));
-	ov_next(err, "overseer inbox answer %lld raise --budget NAME=AMOUNT",
+	return ov_next(err, "overseer inbox answer %lld raise --budget NAME=AMOUNT",
 			(long long)a->x->number);
-	return OV_ESTATE;
 }
 
 /* A goal with nothing to do lies about for ever once nobody is asked about it any more. */
@@ -164,8 +163,7 @@ static int check_plan(struct decide_ctx *cx _unused_, const struct answer *a, st
 			"goal " STR_FMT
 			" has nothing to do: give it a plan, or answer \"cancel\" to give it up",
 			STR_ARG(a->g->id));
-	ov_next(err, "overseer plan apply --goal " STR_FMT " FILE", STR_ARG(a->g->id));
-	return OV_ESTATE;
+	return ov_next(err, "overseer plan apply --goal " STR_FMT " FILE", STR_ARG(a->g->id));
 }
 
 str answer_reason(struct decide_ctx *cx, const struct answer *a)
@@ -198,8 +196,7 @@ static int check_option(struct decide_ctx *cx, const struct answer *a, struct ov
 		return 0;
 	ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is no answer to this; the answers are: " STR_FMT,
 			STR_ARG(a->text), STR_ARG(option_names(cx, a->x)));
-	ov_next(err, "overseer inbox show %lld", (long long)a->x->number);
-	return OV_EINVALID;
+	return ov_next(err, "overseer inbox show %lld", (long long)a->x->number);
 }
 
 /* Its prompt is in its terminal and takes keys: a text would close the entry and leave it waiting. */
@@ -211,9 +208,8 @@ static int check_permission(struct decide_ctx *cx, const struct answer *a, struc
 		return check_node(cx, a, err);
 	ov_fail(err, OV_EINVALID, "#%lld is answered in the agent's terminal, or with: " STR_FMT,
 			(long long)a->x->number, STR_ARG(inbox_words(cx->arena, a->x)));
-	if (as)
-		ov_next(err, "overseer worker attach " STR_FMT, STR_ARG(as->worker));
-	return OV_EINVALID;
+	return as ? ov_next(err, "overseer worker attach " STR_FMT, STR_ARG(as->worker))
+		  : OV_EINVALID;
 }
 
 static void answer_login(struct decide_ctx *cx, const struct answer *a)
@@ -382,8 +378,7 @@ int inbox_read(struct decide_ctx *cx, int64_t number, const struct escalation **
 
 	if (!x) {
 		ov_fail(err, OV_ENOTFOUND, "there is no #%lld in the inbox", (long long)number);
-		ov_next(err, "overseer inbox");
-		return OV_ENOTFOUND;
+		return ov_next(err, "overseer inbox");
 	}
 	if (x->status != ESC_OPEN) {
 		ov_fail(err, OV_ESTATE,
@@ -393,8 +388,7 @@ int inbox_read(struct decide_ctx *cx, int64_t number, const struct escalation **
 				STR_ARG(time_format_near(cx->arena, x->closed_at, cx->now,
 						cx->policy->utc_offset)),
 				STR_ARG(x->answer));
-		ov_next(err, "overseer inbox show %lld", (long long)number);
-		return OV_ESTATE;
+		return ov_next(err, "overseer inbox show %lld", (long long)number);
 	}
 	*ret = x;
 	return 0;
@@ -420,8 +414,7 @@ static int grant(struct decide_ctx *cx, const struct answer *a, const struct pr_
 			"#%lld gives no goal anything to go on with: a budget or an "
 			"estimate says nothing here",
 			(long long)a->x->number);
-	ov_next(err, "overseer inbox show %lld", (long long)a->x->number);
-	return OV_EINVALID;
+	return ov_next(err, "overseer inbox show %lld", (long long)a->x->number);
 }
 
 static void note_reason(struct decide_ctx *cx, size_t from, const struct answer *a)
@@ -462,8 +455,7 @@ static int refuse_text(struct decide_ctx *cx, const struct answer *a, struct ov_
 			"\"" STR_FMT,
 			STR_ARG(text), number, STR_ARG(inbox_words(cx->arena, a->x)), STR_ARG(text),
 			STR_ARG(several));
-	ov_next(err, "overseer inbox show %lld", number);
-	return OV_EINVALID;
+	return ov_next(err, "overseer inbox show %lld", number);
 }
 
 /* A refusal or a typo must not start an agent. Kinds that take no text look at the answer themselves. */

@@ -25,15 +25,14 @@ static int stands_for(struct decide_ctx *cx, const struct escalation *x, const c
 				"there is nothing to %s in #%lld (" STR_FMT
 				"); it can be answered with: " STR_FMT,
 				verb, (long long)x->number, STR_ARG(x->kind), STR_ARG(words));
-		ov_next(err, "overseer inbox answer %lld " STR_FMT, (long long)x->number,
+		return ov_next(err, "overseer inbox answer %lld " STR_FMT, (long long)x->number,
 				STR_ARG(words));
-		return OV_EINVALID;
 	}
 	if (inbox_needs_why(say) && !reason.n) {
 		ov_fail(err, OV_EINVALID, "to %s #%lld a reason is needed: its agent is told", verb,
 				(long long)x->number);
-		ov_next(err, "overseer inbox %s %lld --reason TEXT", verb, (long long)x->number);
-		return OV_EINVALID;
+		return ov_next(err, "overseer inbox %s %lld --reason TEXT", verb,
+				(long long)x->number);
 	}
 	*ret = inbox_said(cx->arena, say, reason);
 	return 0;
@@ -115,8 +114,7 @@ static int false_alarm(struct decide_ctx *cx, const struct escalation *x, str re
 				"#%lld (" STR_FMT ") is no finding of oversight, so that it can be "
 				"no false one",
 				(long long)x->number, STR_ARG(x->kind));
-		ov_next(err, "overseer inbox show %lld", (long long)x->number);
-		return OV_EINVALID;
+		return ov_next(err, "overseer inbox show %lld", (long long)x->number);
 	}
 	if (inbox_kind_of(x)->holds && go_on)
 		r = inbox_answer(cx, x, inbox_said(cx->arena, go_on, STR("")),

@@ -26,8 +26,8 @@ static int needs_answer(struct decide_ctx *cx, const struct answer *a, struct ov
 			"); if there was nothing to find, say so",
 			(long long)a->x->number, inbox_kind_of(a->x)->why,
 			STR_ARG(inbox_words(cx->arena, a->x)));
-	ov_next(err, "overseer inbox dismiss %lld --false-positive", (long long)a->x->number);
-	return OV_ESTATE;
+	return ov_next(err, "overseer inbox dismiss %lld --false-positive",
+			(long long)a->x->number);
 }
 
 int answer_check_paused(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
@@ -44,8 +44,7 @@ int answer_check_paused(struct decide_ctx *cx, const struct answer *a, struct ov
 			"goal " STR_FMT " was aborted meanwhile (" STR_FMT
 			"): it goes on only when it is reopened",
 			STR_ARG(a->g->id), STR_ARG(a->g->status_reason));
-	ov_next(err, "overseer goal reopen " STR_FMT " --reason TEXT", STR_ARG(a->g->id));
-	return OV_ESTATE;
+	return ov_next(err, "overseer goal reopen " STR_FMT " --reason TEXT", STR_ARG(a->g->id));
 }
 
 int answer_check_aborted(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)

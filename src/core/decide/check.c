@@ -54,8 +54,7 @@ int accept_check(const struct node *n, struct ov_err *err)
 	ov_fail(err, OV_ESTATE,
 			"node " STR_FMT " is being accepted right now; try again when that is over",
 			STR_ARG(n->id));
-	ov_next(err, "overseer explain " STR_FMT, STR_ARG(n->key));
-	return OV_ESTATE;
+	return ov_next(err, "overseer explain " STR_FMT, STR_ARG(n->key));
 }
 
 int leaf_check(const struct node *n, struct ov_err *err)
@@ -64,6 +63,5 @@ int leaf_check(const struct node *n, struct ov_err *err)
 		return 0;
 	ov_fail(err, OV_ESTATE, "node " STR_FMT " has children: its status follows from theirs",
 			STR_ARG(n->id));
-	ov_next(err, "overseer plan show " STR_FMT, STR_ARG(n->goal->id));
-	return OV_ESTATE;
+	return ov_next(err, "overseer plan show " STR_FMT, STR_ARG(n->goal->id));
 }

@@ -239,8 +239,7 @@ int review_check(const struct assignment *as, bool reject, struct ov_err *err)
 		return 0;
 	ov_fail(err, OV_ESTATE, "the work on " STR_FMT " is not in review; its next step: %s",
 			STR_ARG(as->node_id), status_name(&stages, (int)as->stage));
-	ov_next(err, "overseer queue list");
-	return OV_ESTATE;
+	return ov_next(err, "overseer queue list");
 }
 
 /* Nobody needs to answer what was said another way. */
@@ -285,8 +284,7 @@ static int check_now(struct decide_ctx *cx, const struct assignment *as, struct 
 				"when "
 				"you answer \"accept\", before it is merged");
 	ov_fail(err, OV_EINVALID, "no check is configured");
-	ov_next(err, UNCHECKED_NEXT);
-	return OV_EINVALID;
+	return ov_next(err, UNCHECKED_NEXT);
 }
 
 int accept_answer_check(struct decide_ctx *cx, const struct escalation *x, enum say say, str text,
@@ -308,8 +306,7 @@ int accept_answer_check(struct decide_ctx *cx, const struct escalation *x, enum 
 	ov_fail(err, OV_EINVALID,
 			"the queue waits for an answer to this; the answers are: " STR_FMT "%s",
 			STR_ARG(names), x->ask == ASK_REVIEW ? ", \"reject: WHY\"" : "");
-	ov_next(err, "overseer inbox show %lld", (long long)x->number);
-	return OV_EINVALID;
+	return ov_next(err, "overseer inbox show %lld", (long long)x->number);
 }
 
 static void answer_review(struct decide_ctx *cx, const struct assignment *as, enum say say, str why)

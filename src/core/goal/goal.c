@@ -130,8 +130,8 @@ static int define(struct decide_ctx *cx, enum op_id op, const void *params, cons
 		r = read_oversight(cx, g, &e->oversight, err);
 	e->title = str_trim(e->title);
 	if (r == 0 && e->has_title && !e->title.n) {
-		r = ov_fail(err, OV_EINVALID, "a goal needs a title");
-		ov_next(err, "overseer goal %s --title TEXT", g ? "update GOAL" : "create");
+		ov_fail(err, OV_EINVALID, "a goal needs a title");
+		r = ov_next(err, "overseer goal %s --title TEXT", g ? "update GOAL" : "create");
 	}
 	return r;
 }

@@ -25,9 +25,8 @@ static int find(struct decide_ctx *cx, str goal, str said, const char *what, str
 		r = text_check(STR("reason"), reason, LIMIT_NOTE, err);
 	if (r == 0 && what && !reason.n) {
 		ov_fail(err, OV_EINVALID, "a reason is needed to %s a goal", what);
-		ov_next(err, "overseer goal %s " STR_FMT " --reason TEXT", what,
+		return ov_next(err, "overseer goal %s " STR_FMT " --reason TEXT", what,
 				STR_ARG((*ret)->id));
-		return OV_EINVALID;
 	}
 	*ret_reason = reason.n ? reason : STR("no reason was given");
 	return r;
@@ -43,9 +42,7 @@ static int goal_may_become(const struct goal *g, enum goal_status to, struct ov_
 				status_name(&goal_statuses, (int)to));
 	else
 		r = status_check(&goal_statuses, g->id, (int)g->status, (int)to, false, err);
-	if (r < 0)
-		ov_next(err, "overseer goal show " STR_FMT, STR_ARG(g->id));
-	return r;
+	return r < 0 ? ov_next(err, "overseer goal show " STR_FMT, STR_ARG(g->id)) : 0;
 }
 
 static bool is_live_run(const struct assignment *as)
@@ -105,8 +102,8 @@ int decide_goal_resume(struct decide_ctx *cx, const struct pr_goal_resume *p, va
 				"goal " STR_FMT " was aborted (" STR_FMT
 				"): it goes on only when a person reopens it",
 				STR_ARG(g->id), STR_ARG(g->status_reason));
-		ov_next(err, "overseer goal reopen " STR_FMT " --reason TEXT", STR_ARG(g->id));
-		return OV_ESTATE;
+		return ov_next(err, "overseer goal reopen " STR_FMT " --reason TEXT",
+				STR_ARG(g->id));
 	}
 	if (g->detections.n)
 		oversight_renew(cx, g, NULL, reason);
@@ -180,9 +177,7 @@ static int goal_may_reopen(const struct goal *g, struct ov_err *err)
 	if (g->status == GOAL_ACTIVE)
 		return goal_may_become(g, GOAL_ACTIVE, err);
 	r = status_check(&goal_statuses, g->id, (int)g->status, GOAL_ACTIVE, true, err);
-	if (r < 0)
-		ov_next(err, "overseer goal create --title TEXT");
-	return r;
+	return r < 0 ? ov_next(err, "overseer goal create --title TEXT") : 0;
 }
 
 int decide_goal_reopen(struct decide_ctx *cx, const struct pr_goal_reopen *p, value **ret_result,
@@ -200,8 +195,7 @@ int decide_goal_reopen(struct decide_ctx *cx, const struct pr_goal_reopen *p, va
 	if (g->status == GOAL_PAUSED && g->health != HEALTH_ABORTED) {
 		ov_fail(err, OV_ESTATE, "goal " STR_FMT " is only paused; resume it",
 				STR_ARG(g->id));
-		ov_next(err, "overseer goal resume " STR_FMT, STR_ARG(g->id));
-		return OV_ESTATE;
+		return ov_next(err, "overseer goal resume " STR_FMT, STR_ARG(g->id));
 	}
 	open = g->leaves > g->leaves_done + g->leaves_cancelled;
 	if (g->detections.n)

@@ -134,9 +134,9 @@ static int check_goal(const struct goal *g, struct ov_err *err)
 			"goal " STR_FMT
 			" is %s; a plan can be applied while it is active or paused",
 			STR_ARG(g->id), status_name(&goal_statuses, (int)g->status));
-	if (g->status == GOAL_COMPLETED)
-		ov_next(err, "overseer goal reopen " STR_FMT " --reason TEXT", STR_ARG(g->id));
-	return OV_ESTATE;
+	if (g->status != GOAL_COMPLETED)
+		return OV_ESTATE;
+	return ov_next(err, "overseer goal reopen " STR_FMT " --reason TEXT", STR_ARG(g->id));
 }
 
 /*
@@ -268,16 +268,14 @@ static int check_version(const struct goal *g, const struct pr_plan_apply *p, st
 				" is at version %lld and the next is %lld",
 				(long long)own->i, STR_ARG(g->id), (long long)g->plan_version,
 				(long long)g->plan_version + 1);
-	if (r < 0 && g->plan_version)
-		ov_next(err,
-				"overseer plan diff " STR_FMT
-				" %lld, then --version %lld (planVersion "
-				"may be left out)",
-				STR_ARG(g->id),
-				(long long)MIN(MAX(p->has_version ? p->version : 1, 1),
-						g->plan_version),
-				(long long)g->plan_version);
-	return r;
+	if (r == 0 || !g->plan_version)
+		return r;
+	return ov_next(err,
+			"overseer plan diff " STR_FMT
+			" %lld, then --version %lld (planVersion may be left out)",
+			STR_ARG(g->id),
+			(long long)MIN(MAX(p->has_version ? p->version : 1, 1), g->plan_version),
+			(long long)g->plan_version);
 }
 
 int decide_plan_apply(struct decide_ctx *cx, const struct pr_plan_apply *p, value **ret_result,

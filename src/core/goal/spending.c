@@ -207,8 +207,7 @@ int budget_grant(struct decide_ctx *cx, const struct goal *g, const value *budge
 	ov_fail(err, OV_EINVALID, "the budget of goal " STR_FMT " is spent even so: " STR_FMT,
 			STR_ARG(g->id),
 			STR_ARG(budget_text(cx->arena, v.resource, v.used, v.limit)));
-	ov_next(err, "overseer cost --goal " STR_FMT, STR_ARG(g->id));
-	return OV_EINVALID;
+	return ov_next(err, "overseer cost --goal " STR_FMT, STR_ARG(g->id));
 }
 
 /*

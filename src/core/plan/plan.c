@@ -311,8 +311,7 @@ int plan_report_error(const struct plan_report *r, struct ov_err *err)
 			STR_ARG(r->problems.p[0].text));
 	if (r->problems.n > 1)
 		ov_wrap(err, OV_EINVALID_PLAN, "%zu problems, the first", r->problems.n);
-	ov_next(err, "overseer plan check FILE");
-	return OV_EINVALID_PLAN;
+	return ov_next(err, "overseer plan check FILE");
 }
 
 value *plan_problems_view(struct arena *a, const struct plan_problem *p, size_t n)

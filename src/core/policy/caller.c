@@ -66,8 +66,7 @@ int caller_check(unsigned allowed, const char *operation, struct caller_verdict 
 	ov_fail(err, OV_EUNAUTHORIZED, "%s is %s: %s" STR_FMT "%s", operation, for_whom(allowed),
 			refusals[v.why].before, STR_ARG(run),
 			refusals[v.why].after ? refusals[v.why].after : "");
-	ov_next(err, "%s", refusals[v.why].next);
-	return OV_EUNAUTHORIZED;
+	return ov_next(err, "%s", refusals[v.why].next);
 }
 
 str callers_text(struct arena *a, unsigned allowed)

@@ -36,8 +36,7 @@ static int match_end(const struct match *m, const char *noun, const char *list_c
 		ov_fail(err, OV_ECONFLICT, "\"" STR_FMT "\" fits %zu %s%s; give more of the id",
 				STR_ARG(m->text), m->count, noun,
 				str_ends(str_from(noun), STR("ch")) ? "es" : "s");
-	ov_next(err, "%s", list_command);
-	return m->count == 0 || m->text.n == 0 ? OV_ENOTFOUND : OV_ECONFLICT;
+	return ov_next(err, "%s", list_command);
 }
 
 int state_find_goal(const struct state *s, str text, struct goal **ret, struct ov_err *err)
@@ -62,8 +61,7 @@ static int find_in_goal(const struct state *s, const struct goal *g, str id, str
 	if (!n) {
 		ov_fail(err, OV_ENOTFOUND, "goal " STR_FMT " has no node \"" STR_FMT "\"",
 				STR_ARG(g->id), STR_ARG(id));
-		ov_next(err, "overseer plan show " STR_FMT, STR_ARG(g->id));
-		return OV_ENOTFOUND;
+		return ov_next(err, "overseer plan show " STR_FMT, STR_ARG(g->id));
 	}
 	*ret = n;
 	return 0;
@@ -117,8 +115,7 @@ static int same_id_conflict(struct same_id *x, struct ov_err *err)
 			"%zu goals have a task \"" STR_FMT "\": " STR_FMT ". Write GOAL/" STR_FMT
 			" or add --goal",
 			x->count, STR_ARG(x->id), STR_ARG(buf_str(&x->told)), STR_ARG(x->id));
-	ov_next(err, "overseer explain " STR_FMT, STR_ARG(likely->key));
-	return OV_ECONFLICT;
+	return ov_next(err, "overseer explain " STR_FMT, STR_ARG(likely->key));
 }
 
 /* To read, the one in the open goal will do; a change of the wrong one would cost too much. */
@@ -128,8 +125,7 @@ static int find_node(const struct state *s, struct same_id *x, bool reads, struc
 	same_id_find(s, x);
 	if (x->count == 0) {
 		ov_fail(err, OV_ENOTFOUND, "no goal has a node \"" STR_FMT "\"", STR_ARG(x->id));
-		ov_next(err, "overseer work list");
-		return OV_ENOTFOUND;
+		return ov_next(err, "overseer work list");
 	}
 	if (x->count > 1 && !(reads && x->open_count == 1))
 		return same_id_conflict(x, err);
@@ -191,13 +187,11 @@ static int no_such_run(const struct state *s, str text, int r, struct ov_err *er
 	if (!newest) {
 		ov_fail(err, OV_ENOTFOUND, STR_FMT " is a task, which has no run yet",
 				STR_ARG(n->id));
-		ov_next(err, "overseer explain " STR_FMT, STR_ARG(n->key));
-	} else {
-		ov_fail(err, OV_ENOTFOUND, STR_FMT " is a task; its newest run is " STR_FMT,
-				STR_ARG(n->id), STR_ARG(newest->id));
-		ov_next(err, "overseer run show " STR_FMT, STR_ARG(newest->id));
+		return ov_next(err, "overseer explain " STR_FMT, STR_ARG(n->key));
 	}
-	return r;
+	ov_fail(err, OV_ENOTFOUND, STR_FMT " is a task; its newest run is " STR_FMT, STR_ARG(n->id),
+			STR_ARG(newest->id));
+	return ov_next(err, "overseer run show " STR_FMT, STR_ARG(newest->id));
 }
 
 int state_find_run(const struct state *s, str text, struct run **ret, struct ov_err *err)

@@ -335,8 +335,7 @@ int agent_check(struct decide_ctx *cx, str agent, struct ov_err *err)
 				STR_ARG(agent));
 	else
 		return 0;
-	ov_next(err, "overseer config show");
-	return policy_agent(cx->policy, agent) ? OV_EUNAUTHORIZED : OV_EINVALID;
+	return ov_next(err, "overseer config show");
 }
 
 /* Somebody else shall do it: the run is stopped, its work kept, and a new assignment begins. */

@@ -32,11 +32,9 @@ static int not_waiting(const struct node *n, const char *what, struct ov_err *er
 					? status_name(&stages, (int)n->assignment->stage)
 					: "",
 			what);
-	if (n->status == NODE_BLOCKED)
-		ov_next(err, "overseer work unblock " STR_FMT " --reason TEXT", STR_ARG(n->key));
-	else
-		ov_next(err, "overseer queue list");
-	return OV_ESTATE;
+	if (n->status != NODE_BLOCKED)
+		return ov_next(err, "overseer queue list");
+	return ov_next(err, "overseer work unblock " STR_FMT " --reason TEXT", STR_ARG(n->key));
 }
 
 /* The wait before its next step is over, by a person's word. */

@@ -35,8 +35,7 @@ static int live_check(const struct node *n, struct ov_err *err)
 	else
 		ov_fail(err, OV_ESTATE, "no run of node " STR_FMT " is alive; next step: %s",
 				STR_ARG(n->id), status_name(&stages, as ? (int)as->stage : 0));
-	ov_next(err, "overseer explain " STR_FMT, STR_ARG(n->key));
-	return OV_ESTATE;
+	return ov_next(err, "overseer explain " STR_FMT, STR_ARG(n->key));
 }
 
 /* Once more, on purpose: this run is stopped, its work kept; the same assignment gets a new one. */
@@ -83,14 +82,12 @@ static int run_node(struct decide_ctx *cx, const struct run *x, struct node **re
 				" (its epoch is %lld, the node's %lld)",
 				STR_ARG(x->id), STR_ARG(x->node_id), (long long)x->epoch,
 				(long long)(n ? n->work.epoch : 0));
-		ov_next(err, "overseer run list --node " STR_FMT "/" STR_FMT, STR_ARG(x->goal_id),
-				STR_ARG(x->node_id));
-		return OV_EFENCED;
+		return ov_next(err, "overseer run list --node " STR_FMT "/" STR_FMT,
+				STR_ARG(x->goal_id), STR_ARG(x->node_id));
 	}
 	if (x->status == RUN_ENDED || !newest) {
 		ov_fail(err, OV_ESTATE, "run " STR_FMT " has ended already", STR_ARG(x->id));
-		ov_next(err, "overseer run show " STR_FMT, STR_ARG(x->id));
-		return OV_ESTATE;
+		return ov_next(err, "overseer run show " STR_FMT, STR_ARG(x->id));
 	}
 	*ret = n;
 	return 0;
@@ -193,18 +190,16 @@ static int reach_check(struct decide_ctx *cx, const struct nudge *x, struct ov_e
 		ov_fail(err, OV_ESTATE, "node " STR_FMT " cannot be nudged: %s", STR_ARG(x->n->id),
 				deaf);
 		if (resumes && !session_hears(cx->policy, x->n->assignment))
-			ov_next(err, "overseer work nudge " STR_FMT " --now", STR_ARG(x->n->key));
-		else
-			ov_next(err, "overseer work rerun " STR_FMT " --reason TEXT",
+			return ov_next(err, "overseer work nudge " STR_FMT " --now",
 					STR_ARG(x->n->key));
-		return OV_ESTATE;
+		return ov_next(err, "overseer work rerun " STR_FMT " --reason TEXT",
+				STR_ARG(x->n->key));
 	}
 	if (said_fits(x->n, x->message))
 		return 0;
 	ov_fail(err, OV_ELIMIT, "node " STR_FMT " has not taken what it was told before",
 			STR_ARG(x->n->id));
-	ov_next(err, "overseer explain " STR_FMT, STR_ARG(x->n->key));
-	return OV_ELIMIT;
+	return ov_next(err, "overseer explain " STR_FMT, STR_ARG(x->n->key));
 }
 
 static int nudge_check(struct decide_ctx *cx, const struct nudge *x, struct ov_err *err)
@@ -222,8 +217,7 @@ static int nudge_check(struct decide_ctx *cx, const struct nudge *x, struct ov_e
 			" ago (supervisor.min_resend_interval is " STR_FMT ")",
 			STR_ARG(x->n->id), STR_ARG(duration_format_short(cx->arena, ago)),
 			STR_ARG(duration_format_short(cx->arena, cx->policy->min_resend_interval)));
-	ov_next(err, "overseer work nudge " STR_FMT " --force", STR_ARG(x->n->key));
-	return OV_ESTATE;
+	return ov_next(err, "overseer work nudge " STR_FMT " --force", STR_ARG(x->n->key));
 }
 
 static int nudge_prepare(struct decide_ctx *cx, const struct pr_work_nudge *p, struct nudge *x,

@@ -38,16 +38,14 @@ static int present(struct decide_ctx *cx, const struct node *n,
 		ov_fail(err, OV_ESTATE,
 				"node " STR_FMT " has no agent whose tools could be narrowed",
 				STR_ARG(n->id));
-		ov_next(err, "overseer config show");
-		return OV_ESTATE;
+		return ov_next(err, "overseer config show");
 	}
 	if (!agent->format || !agent->format->scoped) {
 		ov_fail(err, OV_ESTATE,
 				"the tools of agent \"" STR_FMT
 				"\" cannot be narrowed: its format is \"%s\"",
 				STR_ARG(agent->name), agent->format ? agent->format->name : "raw");
-		ov_next(err, "overseer config show");
-		return OV_ESTATE;
+		return ov_next(err, "overseer config show");
 	}
 	r = as ? scope_for_run(cx->arena, agent, as, ret, err)
 	       : scope_for_node(cx->arena, agent, n, ret, err);

@@ -59,9 +59,8 @@ static int not_found(struct decide_ctx *cx, str name, struct ov_err *err)
 	near = str_nearest(name, names.p, names.n);
 	ov_fail(err, OV_ENOTFOUND, "there is no worker \"" STR_FMT "\"%s%s%s", STR_ARG(name),
 			near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-	ov_next(err, "overseer worker list");
 	vec_done(&names);
-	return OV_ENOTFOUND;
+	return ov_next(err, "overseer worker list");
 }
 
 /* What it can be asked for instead, as it is now. */
@@ -82,9 +81,8 @@ static int not_now(struct decide_ctx *cx, const struct worker_verb *v, const str
 			" is %s, so it cannot be asked to %s; what can be done: " STR_FMT,
 			STR_ARG(w->name), status_name(&worker_statuses, (int)w->status), v->verb,
 			STR_ARG(others));
-	ov_next(err, "overseer worker %s " STR_FMT "%s", first->verb, STR_ARG(w->name),
+	return ov_next(err, "overseer worker %s " STR_FMT "%s", first->verb, STR_ARG(w->name),
 			first->more);
-	return OV_ESTATE;
 }
 
 /* Something else is being done to it already. */
@@ -97,8 +95,7 @@ static int busy_check(const struct worker *w, struct ov_err *err)
 	ov_fail(err, OV_ESTATE, "worker " STR_FMT " is waiting for a %s (" STR_FMT ")",
 			STR_ARG(w->name),
 			w->effect ? "step that is under way" : "wish of a person's", STR_ARG(what));
-	ov_next(err, "overseer worker list");
-	return OV_ESTATE;
+	return ov_next(err, "overseer worker list");
 }
 
 int worker_find(struct decide_ctx *cx, str name, struct worker **ret, struct ov_err *err)
@@ -178,8 +175,7 @@ static int name_check(const struct decide_ctx *cx, str name, struct ov_err *err)
 				"made on demand; choose another one");
 	if (state_worker(cx->state, name)) {
 		ov_fail(err, OV_ECONFLICT, "there is a worker " STR_FMT " already", STR_ARG(name));
-		ov_next(err, "overseer worker start " STR_FMT " --task TEXT", STR_ARG(name));
-		return OV_ECONFLICT;
+		return ov_next(err, "overseer worker start " STR_FMT " --task TEXT", STR_ARG(name));
 	}
 	if (manual >= WORKERS_MANUAL_MAX)
 		return ov_fail(err, OV_ELIMIT, "there are %d workers that people added; remove one",
@@ -236,15 +232,13 @@ static int start_check(struct decide_ctx *cx, const struct worker *w, struct ov_
 				"worker " STR_FMT " gets its tasks from the pool (auto mode); give "
 				"this one to a worker of your own",
 				STR_ARG(w->name));
-		ov_next(err, "overseer worker add NAME");
-		return OV_ESTATE;
+		return ov_next(err, "overseer worker add NAME");
 	}
 	if (!n)
 		return 0;
 	ov_fail(err, OV_ESTATE, "worker " STR_FMT " has a task already: " STR_FMT, STR_ARG(w->name),
 			STR_ARG(n->def.name));
-	ov_next(err, "overseer explain " STR_FMT, STR_ARG(n->key));
-	return OV_ESTATE;
+	return ov_next(err, "overseer explain " STR_FMT, STR_ARG(n->key));
 }
 
 int decide_worker_start(struct decide_ctx *cx, const struct pr_worker_start *p, value **ret_result,
@@ -293,10 +287,8 @@ static int judged_check(const struct worker *w, const struct assignment *as, str
 			"run that could be told",
 			STR_ARG(w->name), status_name(&stages, (int)as->stage));
 	if (as->stage == STAGE_CHECK)
-		ov_next(err, "overseer worker list");
-	else
-		ov_next(err, "overseer worker reject " STR_FMT " --reason TEXT", STR_ARG(w->name));
-	return OV_ESTATE;
+		return ov_next(err, "overseer worker list");
+	return ov_next(err, "overseer worker reject " STR_FMT " --reason TEXT", STR_ARG(w->name));
 }
 
 /*

@@ -116,8 +116,7 @@ int decide_worker_rebase(struct decide_ctx *cx, const struct pr_worker_rebase *p
 		ov_fail(err, OV_ESTATE,
 				"the work of worker " STR_FMT " is being accepted right now",
 				STR_ARG(w->name));
-		ov_next(err, "overseer queue list");
-		return OV_ESTATE;
+		return ov_next(err, "overseer queue list");
 	}
 	*ret_result = task_result(cx, w, as, WORKER_REBASING);
 	if (as->stage == STAGE_REBASE) {

@@ -203,5 +203,5 @@ void rpc_to_err(const struct rpc_msg *m, struct ov_err *ret)
 
 	ov_fail(ret, code_of(m), STR_FMT, STR_ARG(m->error_message));
 	if (next.n)
-		ov_next(ret, STR_FMT, STR_ARG(next));
+		(void)ov_next(ret, STR_FMT, STR_ARG(next));
 }

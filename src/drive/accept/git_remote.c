@@ -70,15 +70,13 @@ static int fetch_build(struct git_call *c, struct ov_err *err _unused_)
 /* A remote that does not have the branch yet has nothing to bring. */
 static int fetch_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	int r;
-
 	if (o->code == 0)
 		return GIT_NEXT;
 	if (str_contains(o->err, STR("couldn't find remote ref")))
 		return GIT_LEAVE;
-	r = ov_fail(err, OV_EUNAVAILABLE, STR_FMT, STR_ARG(utf8_truncate(str_trim(o->err), 700)));
-	ov_next(err, "git fetch " STR_FMT " " STR_FMT, STR_ARG(c->remote), STR_ARG(c->target));
-	return r;
+	ov_fail(err, OV_EUNAVAILABLE, STR_FMT, STR_ARG(utf8_truncate(str_trim(o->err), 700)));
+	return ov_next(err, "git fetch " STR_FMT " " STR_FMT, STR_ARG(c->remote),
+			STR_ARG(c->target));
 }
 
 static int apart_build(struct git_call *c, struct ov_err *err _unused_)
@@ -94,7 +92,6 @@ static int apart_take(struct git_call *c, const struct git_out *o, struct ov_err
 {
 	str line = git_line(c, o), ours = { 0 };
 	int64_t ahead, behind;
-	int r;
 
 	if (!str_split(&line, '\t', &ours) || !str_to_i64(ours, &ahead) ||
 			!str_to_i64(line, &behind))
@@ -103,14 +100,13 @@ static int apart_take(struct git_call *c, const struct git_out *o, struct ov_err
 		return GIT_LEAVE;
 	if (!ahead)
 		return GIT_NEXT;
-	r = ov_fail(err, OV_ECONFLICT,
+	ov_fail(err, OV_ECONFLICT,
 			"branch " STR_FMT " and that of " STR_FMT
 			" have gone apart: %lld commits here and %lld there are not in the other",
 			STR_ARG(c->target), STR_ARG(c->remote), (long long)ahead,
 			(long long)behind);
-	ov_next(err, "git pull --rebase " STR_FMT " " STR_FMT, STR_ARG(c->remote),
+	return ov_next(err, "git pull --rebase " STR_FMT " " STR_FMT, STR_ARG(c->remote),
 			STR_ARG(c->target));
-	return r;
 }
 
 static int fetched_build(struct git_call *c, struct ov_err *err _unused_)

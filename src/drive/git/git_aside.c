@@ -68,11 +68,8 @@ int git_aside_put(struct git_call *c, const char *to, str name, struct ov_err *e
 /* What is mounted may be all that there is of it: whoever mounted it has to take it away. */
 static int mounted(const char *what, struct ov_err *err)
 {
-	int r = ov_fail(err, OV_ESTATE, "something is mounted over %s, which cannot be moved aside",
-			what);
-
-	ov_next(err, "umount %s", what);
-	return r;
+	ov_fail(err, OV_ESTATE, "something is mounted over %s, which cannot be moved aside", what);
+	return ov_next(err, "umount %s", what);
 }
 
 int git_move_aside(struct git_call *c, const char *what, struct ov_err *err)

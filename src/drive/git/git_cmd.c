@@ -233,15 +233,13 @@ bool git_lacked_memory(const struct git_out *o)
 int git_fail(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	str words = str_trim(o->err.n ? o->err : o->out), lock = STR(".lock': File exists");
-	int r;
 
 	words = utf8_truncate(words, 700);
 	if (str_contains(o->err, lock)) {
-		r = ov_fail(err, OV_ESTATE, STR_FMT, STR_ARG(words));
-		ov_next(err,
+		ov_fail(err, OV_ESTATE, STR_FMT, STR_ARG(words));
+		return ov_next(err,
 				"if no git is at work there, remove the lock file that the message "
 				"names");
-		return r;
 	}
 	if (git_lacked_memory(o))
 		return ov_fail(err, OV_ELIMIT,

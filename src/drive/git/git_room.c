@@ -2,9 +2,9 @@
  * The room of a worktree: a folder of the store with two git folders.
  *
  *	.git/	is what the worktree's .git file names. HEAD, index, objects and branches in it are
- *		its agent's own, on top of the repository's objects and of copies of its branches. Who
- *		runs there can write anything into it, so no git of ours is ever pointed at it: a few
- *		small files are read as text, its commits are taken over as a checked pack
+ *		its agent's own, on top of the repository's objects and of copies of its branches.
+ *		Who runs there can write anything into it, so no git of ours is ever pointed at it:
+ *		a few small files are read as text, its commits are taken over as a checked pack
  *		(git_take.c), and it is replaced as a whole (git_publish.c).
  *	own/	is ours: the index and the configuration by which our git looks at the worktree
  *		(git_own.c), and small notes: which branch and folder it was made for.
@@ -417,15 +417,13 @@ int git_room_parent(struct git_call *c, struct ov_err *err)
 	const char *parent = dirname(arena_cstr(&c->arena, str_from(c->path)));
 	struct stat at, link;
 	bool known = c->g->trees_inode != 0;
-	int r;
 
 	if (stat(parent, &at) < 0 || lstat(parent, &link) < 0)
 		return 0; /* it is made, or that fails */
 	if (known && S_ISLNK(link.st_mode) &&
 			(at.st_ino != c->g->trees_inode || at.st_dev != c->g->trees_device)) {
-		r = ov_fail(err, OV_ESTATE, "%s has become a link to another folder", parent);
-		ov_next(err, "remove the link, or restart the daemon if it is yours");
-		return r;
+		ov_fail(err, OV_ESTATE, "%s has become a link to another folder", parent);
+		return ov_next(err, "remove the link, or restart the daemon if it is yours");
 	}
 	c->g->trees_inode = at.st_ino;
 	c->g->trees_device = at.st_dev;

@@ -142,18 +142,14 @@ static int target_build(struct git_call *c, struct ov_err *err _unused_)
 
 static int target_take(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	int r;
-
 	if (o->out.n) {
-		r = ov_fail(err, OV_ENOTFOUND, "branch " STR_FMT " does not exist in %s",
+		ov_fail(err, OV_ENOTFOUND, "branch " STR_FMT " does not exist in %s",
 				STR_ARG(c->target), c->g->repo);
-		ov_next(err, "git branch " STR_FMT, STR_ARG(c->target));
-		return r;
+		return ov_next(err, "git branch " STR_FMT, STR_ARG(c->target));
 	}
-	r = ov_fail(err, OV_ESTATE, "%s has no commit yet, so there is nothing to build on",
+	ov_fail(err, OV_ESTATE, "%s has no commit yet, so there is nothing to build on",
 			c->g->repo);
-	ov_next(err, "git commit --allow-empty -m 'Start'");
-	return r;
+	return ov_next(err, "git commit --allow-empty -m 'Start'");
 }
 
 const struct git_step git_target_steps[] = {

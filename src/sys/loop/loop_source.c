@@ -71,11 +71,11 @@ int loop_watch(struct loop *l, int fd, uint32_t mask, loop_watch_fn *fn, void *u
 	if (r < 0) {
 		loop_source_free(s);
 		ov_fail_errno(err, -r, "inotify watch");
-		if (r == -EMFILE || r == -ENOSPC)
-			ov_next(err,
-					"sysctl fs.inotify.max_user_instances "
-					"fs.inotify.max_user_watches");
-		return OV_EIO;
+		if (r != -EMFILE && r != -ENOSPC)
+			return OV_EIO;
+		return ov_next(err,
+				"sysctl fs.inotify.max_user_instances "
+				"fs.inotify.max_user_watches");
 	}
 	must(sd_event_source_set_priority(s->src, LOOP_NORMAL));
 	*ret = s;

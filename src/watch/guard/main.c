@@ -189,8 +189,7 @@ static int take_lock(struct guard *w, struct ov_err *err)
 				id.instance);
 	else
 		ov_fail(err, OV_ECONFLICT, "another watchdog watches this store");
-	ov_next(err, "overseer status");
-	return OV_ECONFLICT;
+	return ov_next(err, "overseer status");
 }
 
 /* A remediation that asked for a person is answered by that person, not by another start. */
@@ -206,7 +205,7 @@ static int check_manual(struct guard *w, bool *ret_needed, struct ov_err *err)
 		return 0;
 	ov_fail(err, OV_ESTATE, "a remediation asked for a person, in %s/%s:\n%s", w->spec.dir,
 			name, text);
-	ov_next(err, "put it right, remove that file, then: overseer watch");
+	(void)ov_next(err, "put it right, remove that file, then: overseer watch");
 	return 0;
 }
 
