@@ -1,7 +1,7 @@
 #pragma once
 /*
- * A reader of Server-Sent Events, by which tests hold the writer and /events to the standard. It owns its
- * buffers; what it returns is valid until the next call.
+ * A reader of Server-Sent Events, by which tests hold the writer and /events to the standard. It
+ * owns its buffers; what it returns is valid until the next call.
  */
 #include "base/buf.h"
 #include "base/err.h"

@@ -15,7 +15,9 @@ str duration_format_short(struct arena *a, int64_t ms);
 
 /* "2026-11-15T01:42:35.123Z"; years 0001 to 9999, beyond which the nearest end is written. */
 str time_format(struct arena *a, ov_time t);
-/* For people, in local time: "08:00" of the same day as now, "tomorrow 08:00", "2026-11-17 08:00". */
+/*
+ * For people, in local time: "08:00" of the same day as now, "tomorrow 08:00", "2026-11-17 08:00".
+ */
 str time_format_near(struct arena *a, ov_time t, ov_time now, ov_time utc_offset);
 /* RFC 3339 with Z or an offset and up to 9 fraction digits (cut to ms). */
 bool time_parse(str s, ov_time *ret);

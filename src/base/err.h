@@ -53,8 +53,8 @@ int ov_fail_errno(struct ov_err *err, int errnum, const char *fmt, ...) _printf_
 /* Puts "context: " before the message and returns code. */
 int ov_wrap(struct ov_err *err, int code, const char *fmt, ...) _printf_(3, 4);
 /*
- * Sets the hint what to type next; returns the error's code, or OV_EINTERNAL where err is NULL. It is
- * the last thing said of a failure and what is returned for it, "ov_fail(err, ...); return
+ * Sets the hint what to type next; returns the error's code, or OV_EINTERNAL where err is NULL. It
+ * is the last thing said of a failure and what is returned for it, "ov_fail(err, ...); return
  * ov_next(err, ...);", or (void)ov_next(...) where nobody returns it.
  */
 int ov_next(struct ov_err *err, const char *fmt, ...) _printf_(2, 3);

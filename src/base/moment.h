@@ -1,7 +1,7 @@
 #pragma once
 /*
- * Points in time as people write them, the same in every command and operation that takes one. Pure:
- * the caller says what time it is and how far local time is from UTC.
+ * Points in time as people write them, the same in every command and operation that takes one.
+ * Pure: the caller says what time it is and how far local time is from UTC.
  */
 #include "base/ov.h"
 

@@ -137,10 +137,10 @@ bool utf8_is_hidden(int32_t c)
 		{ 0x200b, 0x200b }, /* zero width space */
 		{ 0x200e, 0x200f }, /* left-to-right and right-to-left mark */
 		{ 0x2028, 0x202e }, /* line and paragraph separator; embeddings and overrides */
-		{ 0x2060, 0x206f }, /* word joiner, invisible operators, isolates, deprecated ones */
-		{ 0xfeff, 0xfeff },   /* byte order mark */
-		{ 0xfff9, 0xfffb },   /* interlinear annotation */
-		{ 0xe0000, 0xe007f }, /* tags */
+		/* word joiner, invisible operators, isolates, deprecated ones */
+		{ 0x2060, 0x206f }, { 0xfeff, 0xfeff }, /* byte order mark */
+		{ 0xfff9, 0xfffb },                     /* interlinear annotation */
+		{ 0xe0000, 0xe007f },                   /* tags */
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(hidden); i++)
@@ -151,7 +151,10 @@ bool utf8_is_hidden(int32_t c)
 
 str utf8_clean(struct arena *a, str s)
 {
-	/* Every byte can become the three bytes of U+FFFD, no character more than three times itself. */
+	/*
+	 * Every byte can become the three bytes of U+FFFD, no character more than three
+	 * times itself.
+	 */
 	char *out = arena_alloc(a, arena_size_mul(s.n, 3) + 1);
 	size_t n = 0;
 

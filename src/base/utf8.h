@@ -11,7 +11,10 @@ str utf8_truncate(str s, size_t max) _pure_;
 int32_t utf8_next(str *s);
 /* Encodes into 4 bytes at most; returns the length, 0 for what is not a scalar value. */
 size_t utf8_encode(uint32_t c, char ret[static 4]);
-/* Turns the direction of writing, or is seen by nobody (marks, tags): a line would read as another one. */
+/*
+ * Turns the direction of writing, or is seen by nobody (marks, tags): a line would read as
+ * another one.
+ */
 bool utf8_is_hidden(int32_t c) _pure_;
 /* Columns on a terminal: combining marks 0, wide East Asian and emoji 2, invalid bytes 1. */
 size_t utf8_width(str s) _pure_;

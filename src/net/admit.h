@@ -1,8 +1,8 @@
 #pragma once
 /*
  * Who gets one of the connections that there are: pure, asked twice for each. First by what costs
- * nothing to know, so that thousands who wait are turned away without a look at them; then by who it
- * turned out to be. No process and no other user can take all of them, guests (agents) not even
+ * nothing to know, so that thousands who wait are turned away without a look at them; then by who
+ * it turned out to be. No process and no other user can take all of them, guests (agents) not even
  * together, and the last ones are for people who have none yet: `overseer status` gets in.
  */
 #include "base/ov.h"

@@ -13,8 +13,8 @@
  * Traps of libcurl that shape this file:
  * - Its callbacks must not call into the multi handle: what a body callback cancels is only marked,
  *   and ends when libcurl has returned.
- * - Giving up a request whose name is being resolved waits for the resolver's thread, for as long as
- *   that takes, unless CURLOPT_QUICK_EXIT is set.
+ * - Giving up a request whose name is being resolved waits for the resolver's thread, for as long
+ *   as that takes, unless CURLOPT_QUICK_EXIT is set.
  * - Its error texts repeat parts of the URL, and bytes of the peer: they are cleaned.
  */
 

@@ -38,9 +38,9 @@ struct http_request {
 
 struct http_result {
 	/*
-	 * code 0: there is an answer, whatever its status. OV_EUNAVAILABLE: refused, not found or too
-	 * late. OV_EIO: broken off. OV_ELIMIT: too large. OV_EUNAUTHORIZED: not who it claims to be.
-	 * OV_EINVALID: no such request is possible. OV_ESTATE: ended by `piece`.
+	 * code 0: there is an answer, whatever its status. OV_EUNAVAILABLE: refused, not found or
+	 * too late. OV_EIO: broken off. OV_ELIMIT: too large. OV_EUNAUTHORIZED: not who it claims
+	 * to be. OV_EINVALID: no such request is possible. OV_ESTATE: ended by `piece`.
 	 */
 	const struct ov_err *err;
 	int status; /* of the answer, or 0 */
@@ -55,8 +55,8 @@ int http_client_new(struct loop *l, struct http_client **ret, struct ov_err *err
 struct http_client *http_client_free(struct http_client *c);
 
 /*
- * On failure nothing was started and done is never called. Otherwise it is called exactly once, from
- * the loop, never from here, unless the request is cancelled; the call is gone after that.
+ * On failure nothing was started and done is never called. Otherwise it is called exactly once,
+ * from the loop, never from here, unless the request is cancelled; the call is gone after that.
  */
 int http_start(struct http_client *c, const struct http_request *rq, http_done_fn *done, void *user,
 		struct http_call **ret, struct ov_err *err);

@@ -91,7 +91,9 @@ struct http_stream_ops {
 	void (*closed)(void *user);
 };
 
-/* Answers 200 and frees the request. NULL (and closed is not called) if the client is gone already. */
+/*
+ * Answers 200 and frees the request. NULL (and closed is not called) if the client is gone already.
+ */
 struct http_stream *http_answer_stream(struct http_req *req, const char *content_type,
 		const struct http_stream_ops *ops, void *user);
 void http_stream_wake(struct http_stream *s);

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* The names of the loopback interface; a page of another site cannot make the browser send these. */
+/*
+ * The names of the loopback interface; a page of another site cannot make the browser send these.
+ */
 static const char *const own_hosts[] = { "127.0.0.1", "localhost", "[::1]" };
 
 static bool host_is_ours(uint16_t port, const char *host)

@@ -12,7 +12,10 @@
 #include <microhttpd.h>
 
 enum {
-	/* So much of a body that we do not want is read, so that the client gets to read our answer. */
+	/*
+	 * So much of a body that we do not want is read, so that the client gets to read
+	 * our answer.
+	 */
 	HTTP_DISCARD_MAX = 1024 * 1024,
 };
 

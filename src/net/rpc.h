@@ -15,7 +15,10 @@ struct rpc_conn;
 
 enum rpc_via { RPC_VIA_SOCKET, RPC_VIA_HTTP };
 
-/* What the owner of the server found out about the other end of a connection; net only keeps it with it. */
+/*
+ * What the owner of the server found out about the other end of a connection; net only keeps
+ * it with it.
+ */
 struct rpc_who {
 	unsigned kind, why;
 	bool guest; /* no person: all guests together get only some of the connections */
@@ -45,5 +48,8 @@ void rpc_call_error(struct rpc_call *call, const struct ov_err *err);
  * then the connection is closed from the loop. The connection is valid until its watchers ran.
  */
 bool rpc_conn_notify(struct rpc_conn *conn, str method, const value *params);
-/* fn(user) once when the connection is gone; conn is invalid afterwards. Keeps a half-closed one open. */
+/*
+ * fn(user) once when the connection is gone; conn is invalid afterwards. Keeps a half-closed
+ * one open.
+ */
 void rpc_conn_watch(struct rpc_conn *conn, void (*fn)(void *user), void *user);

@@ -1,8 +1,8 @@
 #pragma once
 /*
  * Inside net only: the life of a call between a transport and whoever answers it. A transport reads
- * a message into a pending call, fills in where it came from and hands it out; the answer comes back
- * through `answered`, which belongs to the transport, and then the call is freed.
+ * a message into a pending call, fills in where it came from and hands it out; the answer comes
+ * back through `answered`, which belongs to the transport, and then the call is freed.
  */
 #include "base/arena.h"
 #include "base/buf.h"

@@ -83,7 +83,10 @@ static void conn_close(struct rpc_conn *c)
 		c->watches.p[i].fn(c->watches.p[i].user);
 	vec_done(&c->watches);
 	ndjson_done(&c->in);
-	/* Not after each answer: who asks again gets the same memory, and new pages cost as much as it. */
+	/*
+	 * Not after each answer: who asks again gets the same memory, and new pages cost as much
+	 * as it.
+	 */
 	if (c->big)
 		mem_trim();
 	mem_free(c);
@@ -378,7 +381,10 @@ static void accept_some(void *user, int fd, unsigned events _unused_)
 		if (errno == EINTR || errno == ECONNABORTED)
 			continue;
 		if (errno != EAGAIN) {
-			/* Out of descriptors or memory: the socket stays readable, so look away for a while. */
+			/*
+			 * Out of descriptors or memory: the socket stays readable, so look away
+			 * for a while.
+			 */
 			loop_io_set(d->accepting, 0);
 			loop_timer_in(d->accept_retry, ACCEPT_RETRY_MS);
 		}

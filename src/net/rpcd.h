@@ -19,8 +19,8 @@ struct rpcd_ops {
 	/* Lets a peer in; NULL: only our own user and root. */
 	bool (*allow)(void *user, const struct peer *peer);
 	/*
-	 * A connection was accepted: who is it? Once for each that may come in whoever it is, before
-	 * anything is read; may be NULL.
+	 * A connection was accepted: who is it? Once for each that may come in whoever it is,
+	 * before anything is read; may be NULL.
 	 */
 	void (*accepted)(void *user, const struct peer *peer, struct rpc_who *ret);
 };
@@ -45,8 +45,8 @@ int rpcd_open(struct loop *l, const char *path, const struct rpcd_ops *ops, void
 /* Its socket file is there, and is its own. */
 bool rpcd_is_reachable(const struct rpcd *d);
 /*
- * Listens anew on its path, where the socket file was removed or replaced; what is there is treated as
- * by rpcd_open. Connections stay. On failure everything is as before.
+ * Listens anew on its path, where the socket file was removed or replaced; what is there is treated
+ * as by rpcd_open. Connections stay. On failure everything is as before.
  */
 int rpcd_listen_again(struct rpcd *d, struct ov_err *err);
 /* Removes the socket file, ends all connections (watchers run). NULL allowed; not from ops. */

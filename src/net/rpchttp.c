@@ -2,7 +2,9 @@
 
 #include "net/rpc_impl.h"
 
-/* The client takes the answer at its own pace and holds one at a time: this bounds mistakes only. */
+/*
+ * The client takes the answer at its own pace and holds one at a time: this bounds mistakes only.
+ */
 enum { MAX_ANSWER = 64 * 1024 * 1024 };
 
 static void rpchttp_answered(struct rpc_pending *p, const value *result, const struct ov_err *err)

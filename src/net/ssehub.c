@@ -12,8 +12,9 @@
 #include <stdio.h>
 
 enum {
-	REPLAY_EVENTS = 32, /* one piece from the log: bounds the time one subscriber takes at once */
-	RETRY_MS = 2000,    /* how long a browser waits before it comes back */
+	/* one piece from the log: bounds the time one subscriber takes at once */
+	REPLAY_EVENTS = 32,
+	RETRY_MS = 2000, /* how long a browser waits before it comes back */
 };
 
 /* One event as it goes over the wire; shared by all subscribers. */

@@ -36,7 +36,10 @@ static int bind_file(int fd, const struct sockaddr_un *addr, struct ov_err *err)
 {
 	int r;
 
-	/* The file gets the mode of the socket, so there is no moment at which it is open to others. */
+	/*
+	 * The file gets the mode of the socket, so there is no moment at which it is open
+	 * to others.
+	 */
 	if (fchmod(fd, 0600) < 0)
 		return ov_fail_errno(err, errno, "set the mode of %s", addr->sun_path);
 	if (bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) == 0)

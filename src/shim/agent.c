@@ -85,8 +85,8 @@ static int make_memory(void)
 }
 
 /*
- * What the agent reads is a copy that nobody can change: the file itself could be opened again for writing,
- * by its name in /proc, from within a sandbox that does not show it.
+ * What the agent reads is a copy that nobody can change: the file itself could be opened again for
+ * writing, by its name in /proc, from within a sandbox that does not show it.
  */
 static int copy_sealed(int from)
 {
@@ -261,8 +261,9 @@ static pid_t a_child_of(pid_t parent)
 
 /*
  * Right after the fork the group does not exist yet; then a signal waits for the child itself. A
- * sandbox has one child, the first process of its namespace, which leads the session that the agent is
- * in and does not mind signals itself; the sandbox would end by one, and the agent with it, unasked.
+ * sandbox has one child, the first process of its namespace, which leads the session that the agent
+ * is in and does not mind signals itself; the sandbox would end by one, and the agent with
+ * it, unasked.
  */
 int agent_signal(struct shim *s, int signo)
 {

@@ -1,10 +1,10 @@
 /*
- * Confined: becomes another program that can write only below the folders that are named, and be kept from
- * one to look into. For git, which reads what agents wrote, and for the programs that git runs on it. It is
- * the kernel's Landlock: it needs no rights, costs a fraction of a millisecond, holds for everything that
- * is started below, and can be made narrower there. It says nothing about the network, modes and times of
- * files, nor who may be called by the path of a socket: what an agent may have written therefore runs in a
- * sandbox where one can be made (programs.c).
+ * Confined: becomes another program that can write only below the folders that are named, and be
+ * kept from one to look into. For git, which reads what agents wrote, and for the programs that git
+ * runs on it. It is the kernel's Landlock: it needs no rights, costs a fraction of a millisecond,
+ * holds for everything that is started below, and can be made narrower there. It says nothing about
+ * the network, modes and times of files, nor who may be called by the path of a socket: what an
+ * agent may have written therefore runs in a sandbox where one can be made (programs.c).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -139,8 +139,8 @@ static int show_all_but(const struct rules *r, const char *hidden)
 }
 
 /*
- * Keys of the session in which the daemon was started could be read in a sandbox, too. Where there are no
- * keyrings, or nobody may use them, there are no keys either.
+ * Keys of the session in which the daemon was started could be read in a sandbox, too. Where there
+ * are no keyrings, or nobody may use them, there are no keys either.
  */
 int leave_keys(void)
 {

@@ -1,8 +1,8 @@
 /*
  * Who belongs to the run, written down while it can be seen: everybody below us, since we are the
- * subreaper and nobody can leave. If we are killed, the daemon finds them by pid and start time, also
- * whoever has cleared its environment and moved to another control group. Looked at after something
- * happened, at most once a second, and else less and less often.
+ * subreaper and nobody can leave. If we are killed, the daemon finds them by pid and start time,
+ * also whoever has cleared its environment and moved to another control group. Looked at after
+ * something happened, at most once a second, and else less and less often.
  */
 #include "shim/shim_impl.h"
 
@@ -18,7 +18,8 @@
 #include "base/str.h"
 
 enum {
-	FIRST_LOOK_MS = 250, /* what is over by then leaves nobody behind, and most short commands are */
+	/* what is over by then leaves nobody behind, and most short commands are */
+	FIRST_LOOK_MS = 250,
 	LOOK_MS = 1000,
 	LOOK_RARELY_MS = 60 * 1000,
 	SEEN_MAX = RUN_DESCENDANTS_MAX,

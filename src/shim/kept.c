@@ -33,9 +33,9 @@ static uint64_t whole_blocks(const struct kept *k, uint64_t n)
 }
 
 /*
- * The bound is reached: the oldest of the newest half goes. A sixteenth at a time, so that there are
- * few holes to punch and the newest half is always nearly whole; whole blocks only, since of a part
- * of one only zeros would be left, which nobody could tell from what was written.
+ * The bound is reached: the oldest of the newest half goes. A sixteenth at a time, so that there
+ * are few holes to punch and the newest half is always nearly whole; whole blocks only, since of a
+ * part of one only zeros would be left, which nobody could tell from what was written.
  */
 static bool make_room(struct kept *k, uint64_t max)
 {

@@ -327,7 +327,9 @@ int main(int argc, char **argv)
 	group_open(&s);
 	agent_start(&s);
 	descendants_begin(&s);
-	/* The end of stderr tells the daemon that all went well; nothing ties us to it any longer. */
+	/*
+	 * The end of stderr tells the daemon that all went well; nothing ties us to it any longer.
+	 */
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		if (null < 0 || dup2(null, fd) < 0)

@@ -1,6 +1,6 @@
 /*
- * As file_open of src/sys/file/open.c, which the shim, standing alone, cannot use: the run's folder is the
- * agent's user's, and a named pipe there must not hold the shim up.
+ * As file_open of src/sys/file/open.c, which the shim, standing alone, cannot use: the run's folder
+ * is the agent's user's, and a named pipe there must not hold the shim up.
  */
 #include <errno.h>
 #include <fcntl.h>

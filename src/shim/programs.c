@@ -1,14 +1,15 @@
 /*
- * The programs that git runs on files: filters and merge drivers. An agent may have written them, so they run
- * in a sandbox. It is made when the first of them is asked for, once per git command, and ends with it:
+ * The programs that git runs on files: filters and merge drivers. An agent may have written them,
+ * so they run in a sandbox. It is made when the first of them is asked for, once per git command,
+ * and ends with it:
  *
- *	keeper	starts git, makes the sandbox, and ends whatever is left when git has ended
- *	asker	is what git starts instead of the program: it hands its descriptors to the host
- *		and waits
- *	host	is inside the sandbox, starts the program with them, and says how it ended
+ * 	keeper	starts git, makes the sandbox, and ends whatever is left when git has ended
+ * 	asker	is what git starts instead of the program: it hands its descriptors to the host
+ * 		and waits
+ * 	host	is inside the sandbox, starts the program with them, and says how it ended
  *
- * Git's own children could not make a sandbox: they are confined by Landlock, which forbids mounts. Where
- * there is no sandbox, the keeper still ends what outlives the command.
+ * Git's own children could not make a sandbox: they are confined by Landlock, which forbids mounts.
+ * Where there is no sandbox, the keeper still ends what outlives the command.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -168,7 +169,10 @@ static bool reap(struct keeper *k)
 		k->host = 0;
 		if (status == 0 && k->hold < 0)
 			continue;
-		/* Git may take files as they are where their filter fails: that must not be the result. */
+		/*
+		 * Git may take files as they are where their filter fails: that must not be
+		 * the result.
+		 */
 		programs_fail(k);
 	}
 	return pid == 0 || errno != ECHILD;
@@ -198,7 +202,10 @@ static void wait_for_git(struct keeper *k)
 	}
 }
 
-/* The host ends when git has; everything in the sandbox ends with it. Others, and who does not, are killed. */
+/*
+ * The host ends when git has; everything in the sandbox ends with it. Others, and who does not,
+ * are killed.
+ */
 static bool end_the_rest(struct keeper *k)
 {
 	int64_t began = mono_ms(), now = began;

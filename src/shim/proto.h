@@ -22,8 +22,8 @@
 #define RUN_GROUP "cgroup"           /* path of the run's control group, while there is one */
 #define RUN_GROUP_PREFIX "overseer-" /* of its last part; the run's id follows */
 /*
- * Everybody below the shim, when it last looked: the boot's id, then "PID START_TIME\n" of each. For a
- * daemon that finds the shim dead.
+ * Everybody below the shim, when it last looked: the boot's id, then "PID START_TIME\n" of each.
+ * For a daemon that finds the shim dead.
  */
 #define RUN_DESCENDANTS "descendants"
 #define RUN_SOCKET "socket"
@@ -32,14 +32,17 @@
 #define RUN_ENV "OVERSEER_RUN"
 
 /*
- * As the first word it is no shim, but becomes another program, confined (confine.c), or is the one in a
- * sandbox that starts the programs of git there (programs.c).
+ * As the first word it is no shim, but becomes another program, confined (confine.c), or is the one
+ * in a sandbox that starts the programs of git there (programs.c).
  */
 #define RUN_CONFINE "--confine"
 #define RUN_HOST "--host"
 #define RUN_ASK_ENV "OVERSEER_PROGRAMS" /* of git: the descriptor by which the host is asked */
 
-/* As the first word: it becomes the program that follows, which has none of the keys of our session. */
+/*
+ * As the first word: it becomes the program that follows, which has none of the keys of
+ * our session.
+ */
 #define RUN_WITHOUT_KEYS "--without-keys"
 
 enum {

@@ -18,8 +18,8 @@ int record_complain(const char *what)
 }
 
 /*
- * The lock is taken before anything is looked at, so that of two shims one decides. It is one of the
- * open file description, as sys/file/file.h probes it.
+ * The lock is taken before anything is looked at, so that of two shims one decides. It is one of
+ * the open file description, as sys/file/file.h probes it.
  */
 int record_lock(struct shim *s)
 {

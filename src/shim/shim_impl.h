@@ -1,10 +1,10 @@
 #pragma once
 /*
  * The inside of overseer-run: one struct that owns everything, and the parts that work on it.
- * main.c reads the options, sets up the folder and turns the loop; agent.c starts the agent and ends
- * what it left behind; group.c holds its processes together; kept.c keeps what it writes; terminal.c
- * gives it a terminal; control.c serves the socket; record.c keeps the files that prove what happened.
- * confine.c and programs.c have nothing to do with runs.
+ * main.c reads the options, sets up the folder and turns the loop; agent.c starts the agent and
+ * ends what it left behind; group.c holds its processes together; kept.c keeps what it writes;
+ * terminal.c gives it a terminal; control.c serves the socket; record.c keeps the files that prove
+ * what happened. confine.c and programs.c have nothing to do with runs.
  */
 #include <poll.h>
 #include <sys/types.h>
@@ -32,10 +32,10 @@ struct conn {
 };
 
 /*
- * One stream of the agent, and the file in which it is kept: its beginning and its newest bytes, half
- * of the bound each. What lay between them is a hole in the file, so that every byte stays at its
- * offset and the file keeps growing. Where the file system knows no holes, or the bound is only a
- * few blocks, the beginning alone is kept.
+ * One stream of the agent, and the file in which it is kept: its beginning and its newest bytes,
+ * half of the bound each. What lay between them is a hole in the file, so that every byte stays at
+ * its offset and the file keeps growing. Where the file system knows no holes, or the bound is only
+ * a few blocks, the beginning alone is kept.
  */
 struct kept {
 	int pipe;       /* -1: not open, or at its end */
@@ -49,15 +49,18 @@ struct kept {
 };
 
 /*
- * The control group in which the agent and all that it starts are, where that can be had. It is made
- * and removed by us; RUN_GROUP in the folder says where it is while it is there.
+ * The control group in which the agent and all that it starts are, where that can be had. It is
+ * made and removed by us; RUN_GROUP in the folder says where it is while it is there.
  */
 struct group {
 	char path[4096];
 	int dir, events; /* -1: there is none */
 };
 
-/* The one that we were started in, where the agent is to have one; its own is then what we read and feed. */
+/*
+ * The one that we were started in, where the agent is to have one; its own is then what we read
+ * and feed.
+ */
 struct terminal {
 	bool on;
 	int pane;         /* -1: there is none, or it has hung up */
@@ -116,9 +119,10 @@ int without_keys_main(char **argv);
 int leave_keys(void);
 
 /*
- * programs.c. Keeping returns 0 in the process that is to become git, or a status when it failed; sandbox: the
- * file with the words that make one, or empty; lenient: git goes on where none can be made. Asking runs this command in the sandbox and returns its
- * status; -1: there is none to ask for.
+ * programs.c. Keeping returns 0 in the process that is to become git, or a status when it failed;
+ * sandbox: the file with the words that make one, or empty; lenient: git goes on where none can be
+ * made. Asking runs this command in the sandbox and returns its status; -1: there is none to
+ * ask for.
  */
 int programs_keep(const char *sandbox, bool lenient);
 int programs_ask(char **argv);
@@ -154,14 +158,19 @@ void group_kill(struct shim *s);
 int group_freeze(struct shim *s, bool frozen); /* -1 when that cannot be done */
 void group_close(struct shim *s);
 
-/* descendants.c: once the agent runs; after each turn, and whether anything happened; when the next is due. */
+/*
+ * descendants.c: once the agent runs; after each turn, and whether anything happened; when the
+ * next is due.
+ */
 void descendants_begin(struct shim *s);
 void descendants_turn(struct shim *s, bool happened);
 int64_t descendants_due(const struct shim *s);
 
 /* kept.c: each returns 0, or -1 with errno set. */
 int kept_open(struct kept *k, const char *file);
-/* open(2) for regular files alone: whatever else was put there is neither waited for nor touched. */
+/*
+ * open(2) for regular files alone: whatever else was put there is neither waited for nor touched.
+ */
 int open_file(const char *path, int flags);
 void kept_read(struct shim *s, struct kept *k);
 /* What is there of the stream: "all", "ends" or "beginning". */

@@ -1,7 +1,7 @@
 /*
- * An agent with a terminal. The shim was started in one, which people look at and type into; the agent
- * gets another one that is ours, and everything passes through here: so its output is kept as that of any
- * other run is, and a viewer that goes away takes nothing along that was not recorded.
+ * An agent with a terminal. The shim was started in one, which people look at and type into; the
+ * agent gets another one that is ours, and everything passes through here: so its output is kept as
+ * that of any other run is, and a viewer that goes away takes nothing along that was not recorded.
  */
 #include "shim/shim_impl.h"
 

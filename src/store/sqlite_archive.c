@@ -1,8 +1,8 @@
 /*
  * The cold beginning of the log, in a file of its own beside the store. Records are first written
  * and synced there, then the store forgets them and moves its border in one transaction: stopped
- * between the two, both files have them, and the next move, having settled the archive (what is found
- * there may be in the system's memory alone), finds them equal. What the archive holds
+ * between the two, both files have them, and the next move, having settled the archive (what is
+ * found there may be in the system's memory alone), finds them equal. What the archive holds
  * beyond the border therefore counts for nothing yet. A reader loads the border and the store's
  * rows in one read transaction and may read the archive in between: it only ever grows.
  */

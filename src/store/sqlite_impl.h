@@ -71,10 +71,10 @@ void sqlite_disconnect(struct sqlite_store *s);
 int sqlite_open_read_only(struct sqlite_store *s, struct ov_err *err);
 int sqlite_open_read_write(struct sqlite_store *s, struct ov_err *err);
 /*
- * What a process wrote that died before its sync, or whose sync failed, can be read and yet be in the
- * system's memory alone; worse, a later sync need not write it. So before anything is built on what
- * is there it goes into the database once more, and the write-ahead log begins anew. A reader may hold
- * that up: without waiting it is left out then.
+ * What a process wrote that died before its sync, or whose sync failed, can be read and yet be in
+ * the system's memory alone; worse, a later sync need not write it. So before anything is built on
+ * what is there it goes into the database once more, and the write-ahead log begins anew. A reader
+ * may hold that up: without waiting it is left out then.
  */
 int sqlite_settle(struct sqlite_store *s, bool wait, struct ov_err *err);
 int sqlite_settle_file(const char *path, struct ov_err *err); /* whatever else is in it */
@@ -133,7 +133,9 @@ int sqlite_insert(struct sqlite_store *s, const struct store_record *recs, size_
  */
 int sqlite_begin_read(struct sqlite_store *s, struct ov_err *err);
 int sqlite_load_border(struct sqlite_store *s, struct ov_err *err);
-/* The archive, not necessarily connected: sqlite_refresh does that. OV_EUNAVAILABLE: it is missing. */
+/*
+ * The archive, not necessarily connected: sqlite_refresh does that. OV_EUNAVAILABLE: it is missing.
+ */
 int sqlite_archive_get(struct sqlite_store *s, bool write, struct sqlite_store **ret,
 		struct ov_err *err);
 void sqlite_archive_drop(struct sqlite_store *s);

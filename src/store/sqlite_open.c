@@ -203,7 +203,10 @@ static int set_up(struct sqlite_store *s, struct ov_err *err)
 	if (told && strcmp((const char *)sqlite3_column_text(st, 0), "wal") != 0)
 		r = ov_fail(err, OV_EIO, "%s: this file system cannot keep a write-ahead log",
 				s->path);
-	/* The mode is told first and written last: without that the old journal would serve on, less safely. */
+	/*
+	 * The mode is told first and written last: without that the old journal would serve on,
+	 * less safely.
+	 */
 	else
 		kept = told && sqlite3_step(st) == SQLITE_DONE;
 	if (r == 0 && !kept)
@@ -260,7 +263,10 @@ int sqlite_open_read_write(struct sqlite_store *s, struct ov_err *err)
 	bool new;
 
 	r = create_file(s->path, &new, err);
-	/* What a crashed creation left needs its rollback journal, which only a writer can play back. */
+	/*
+	 * What a crashed creation left needs its rollback journal, which only a writer can
+	 * play back.
+	 */
 	if (r == 0 && !new && !beside_exists(s->path, "-journal"))
 		r = look_first(s->path, err);
 	if (r == 0)

@@ -16,9 +16,10 @@ struct store;
 struct store_record {
 	uint64_t seq; /* 1, 2, 3 ... without gaps; given by the store on append */
 	ov_time at;
-	str kind;                 /* the event's name, for eyes and indexes */
-	str body;                 /* canonical JSON */
-	uint8_t hash[SHA256_LEN]; /* sha256(previous hash, seq, at, kind, body); given by the store */
+	str kind; /* the event's name, for eyes and indexes */
+	str body; /* canonical JSON */
+	/* sha256(previous hash, seq, at, kind, body); given by the store */
+	uint8_t hash[SHA256_LEN];
 };
 
 /* Bounds that every back-end keeps; more gives OV_ELIMIT. */
@@ -36,14 +37,16 @@ enum {
 typedef void store_done(void *user, int r, uint64_t head, const struct ov_err *err);
 
 struct store_lease {
-	str holder; /* who: opaque JSON text written by the daemon (pid, start time, boot, instance) */
+	/* who: opaque JSON text written by the daemon (pid, start time, boot, instance) */
+	str holder;
 	uint64_t term; /* grows by one with each change of holder */
 };
 
 struct store_snapshot {
 	uint64_t seq;             /* state after this record */
 	uint8_t hash[SHA256_LEN]; /* of that record, so that the chain can be verified onwards */
-	int64_t format; /* version of the encoding of bytes; unknown ones are ignored by the caller */
+	/* version of the encoding of bytes; unknown ones are ignored by the caller */
+	int64_t format;
 	str bytes;
 };
 
@@ -66,63 +69,64 @@ struct store_ops {
 	void (*append)(struct store *s, uint64_t expect, const struct store_record *recs, size_t n,
 			store_done *done, void *user);
 	/*
-	 * Up to limit records with seq > after, in order; fewer only at the end of the log. Verifies the
-	 * chain as it reads, beginning with the stored hash of record `after`: OV_EIO, and no records,
-	 * on a break. (A smaller limit gets at the part before it.)
+	 * Up to limit records with seq > after, in order; fewer only at the end of the log.
+	 * Verifies the chain as it reads, beginning with the stored hash of record `after`: OV_EIO,
+	 * and no records, on a break. (A smaller limit gets at the part before it.)
 	 */
 	int (*read)(struct store *s, uint64_t after, size_t limit, struct arena *a,
 			struct store_record **ret, size_t *ret_n, struct ov_err *err);
 	int (*head)(struct store *s, uint64_t *ret_seq, uint8_t ret_hash[static SHA256_LEN],
 			struct ov_err *err);
 	/*
-	 * Needs the lease; OV_EINVALID unless the log has a record with this seq and hash. The newest two
-	 * are kept.
+	 * Needs the lease; OV_EINVALID unless the log has a record with this seq and hash. The
+	 * newest two are kept.
 	 */
 	int (*snapshot_put)(struct store *s, const struct store_snapshot *snap, struct ov_err *err);
 	/*
-	 * The newest that is undamaged: snapshots only save time, the log is the truth. OV_ENOTFOUND when
-	 * there is none; OV_EIO when the log no longer has the record that it was taken at.
+	 * The newest that is undamaged: snapshots only save time, the log is the truth.
+	 * OV_ENOTFOUND when there is none; OV_EIO when the log no longer has the record that it
+	 * was taken at.
 	 */
 	int (*snapshot_get)(struct store *s, struct arena *a, struct store_snapshot *ret,
 			struct ov_err *err);
 	/*
-	 * Takes the exclusive lease. The proof of life is the kernel's (a file lock in SQLite, an advisory
-	 * lock in PostgreSQL): held by a live process, this one included -> OV_ECONFLICT with *ret = its
-	 * holder (in a); free or left by a dead one -> taken with term + 1.
+	 * Takes the exclusive lease. The proof of life is the kernel's (a file lock in SQLite, an
+	 * advisory lock in PostgreSQL): held by a live process, this one included -> OV_ECONFLICT
+	 * with *ret = its holder (in a); free or left by a dead one -> taken with term + 1.
 	 */
 	int (*lease_take)(struct store *s, str holder, struct arena *a, struct store_lease *ret,
 			struct ov_err *err);
 	void (*lease_release)(struct store *s);
 	/*
-	 * Verifies the chain after record `after` (0: all of it), keeping nothing. *ret_last is the last
-	 * record before the break (OV_EIO, and err says what broke), or the head.
+	 * Verifies the chain after record `after` (0: all of it), keeping nothing. *ret_last is the
+	 * last record before the break (OV_EIO, and err says what broke), or the head.
 	 */
 	int (*verify)(struct store *s, uint64_t after, uint64_t *ret_last, struct ov_err *err);
 	/*
-	 * The back-end's own check of all that it has on disk: slow. OV_EINVALID with its first findings,
-	 * OV_EIO when it cannot look.
+	 * The back-end's own check of all that it has on disk: slow. OV_EINVALID with its first
+	 * findings, OV_EIO when it cannot look.
 	 */
 	int (*check)(struct store *s, struct ov_err *err);
 	/*
-	 * Moves the oldest records, up to upto and max of them, to the archive: a second file with the
-	 * same chain. Needs the lease. Never beyond the newest whole snapshot, so that a start reads no
-	 * archive; 0 moved when there is nothing to move. Interrupted at any point nothing is lost, and
-	 * the next call goes on. Reads find the records where they are; without the archive
-	 * (OV_EUNAVAILABLE, with what to do) only those that stayed.
+	 * Moves the oldest records, up to upto and max of them, to the archive: a second file with
+	 * the same chain. Needs the lease. Never beyond the newest whole snapshot, so that a start
+	 * reads no archive; 0 moved when there is nothing to move. Interrupted at any point nothing
+	 * is lost, and the next call goes on. Reads find the records where they are; without the
+	 * archive (OV_EUNAVAILABLE, with what to do) only those that stayed.
 	 */
 	int (*archive)(struct store *s, uint64_t upto, size_t max, size_t *ret_moved,
 			struct ov_err *err);
 	/* The last record that was moved, 0: none. */
 	int (*border)(struct store *s, uint64_t *ret_seq, struct ov_err *err);
 	/*
-	 * A consistent copy to a new file, archive included, whoever writes meanwhile: slow, not synced.
-	 * Also of a store whose file was removed while it is open. Where the archive is missing the copy
-	 * misses it, too, and says so when it is read.
+	 * A consistent copy to a new file, archive included, whoever writes meanwhile: slow, not
+	 * synced. Also of a store whose file was removed while it is open. Where the archive is
+	 * missing the copy misses it, too, and says so when it is read.
 	 */
 	int (*copy)(struct store *s, const char *path, struct ov_err *err);
 	/*
-	 * What salvage found wrong, or else: that snapshot_get passed over one that is damaged. Empty when
-	 * nothing is. Valid as long as the store.
+	 * What salvage found wrong, or else: that snapshot_get passed over one that is damaged.
+	 * Empty when nothing is. Valid as long as the store.
 	 */
 	str (*damage)(struct store *s);
 	int (*fd)(struct store *s);                       /* to watch for pump, or -1 */
@@ -143,13 +147,14 @@ int store_open(str url, enum store_mode mode, struct store **ret, struct ov_err 
 void store_close(struct store *s); /* NULL allowed */
 /*
  * Keeps every daemon away from the store's files without opening them, for who copies or replaces
- * them; closing the fd lets go. OV_ECONFLICT when a process holds the lease, OV_ESTATE when the store
- * is no file.
+ * them; closing the fd lets go. OV_ECONFLICT when a process holds the lease, OV_ESTATE when the
+ * store is no file.
  */
 int store_hold(str url, int *ret_fd, struct ov_err *err);
 /*
  * Brings what lies beside a store's file, not yet in it, into the file itself: for who is about to
- * replace it, and holds it. Works on a damaged store as far as its pages can be told from each other.
+ * replace it, and holds it. Works on a damaged store as far as its pages can be told from
+ * each other.
  */
 int store_settle(str url, struct ov_err *err);
 

@@ -183,7 +183,9 @@ static int check_fence(struct sqlite_store *s, const char *doing, struct ov_err 
 				"%s: %s: the lease was taken over (term %llu, ours was %llu)",
 				s->path, doing, (unsigned long long)term,
 				(unsigned long long)s->term);
-	/* Only with the lease held by force elsewhere, or by raw SQL, does the log move without us. */
+	/*
+	 * Only with the lease held by force elsewhere, or by raw SQL, does the log move without us.
+	 */
 	return head == s->head ? 0 : sqlite_load_head(s, err);
 }
 

@@ -44,7 +44,10 @@ static void run_to_end(void)
 		loop_step(loop, 1000000);
 }
 
-/* The run's sessions are files in home/`below`, of which the folder `folder` is made; session may be empty. */
+/*
+ * The run's sessions are files in home/`below`, of which the folder `folder` is made; session
+ * may be empty.
+ */
 static void sessions_begin(const char *below, const char *folder, str session, bool resumed)
 {
 	struct sessions s;

@@ -1,4 +1,7 @@
-/* The events of hooks are written by the run: however many there are, the daemon does not stand still. */
+/*
+ * The events of hooks are written by the run: however many there are, the daemon does not
+ * stand still.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

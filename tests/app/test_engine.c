@@ -24,8 +24,8 @@
 enum { START = 1800000000 };
 
 /*
- * Bugs of decisions, planted by the linker (--wrap): what is decided for a step or a command that is
- * named here ends with something that the state cannot take.
+ * Bugs of decisions, planted by the linker (--wrap): what is decided for a step or a command that
+ * is named here ends with something that the state cannot take.
  */
 static struct {
 	struct decision steps[4];
@@ -805,7 +805,9 @@ static size_t told(struct site *s, const char *node)
 	return n;
 }
 
-/* The step is a bug for one of two tasks that are worked on by one worker; the other one gets done. */
+/*
+ * The step is a bug for one of two tasks that are worked on by one worker; the other one gets done.
+ */
 static void bug_of_one(struct decision step)
 {
 	struct answer a = { 0 };
@@ -980,7 +982,9 @@ TEST(a_bad_command_while_the_store_cannot_be_read)
 	site_done(&s);
 }
 
-/* What the daemon has seen is tried some times; then a person is told, and its effect stays open. */
+/*
+ * What the daemon has seen is tried some times; then a person is told, and its effect stays open.
+ */
 TEST(a_bad_report_holds_nothing_up)
 {
 	struct answer a = { 0 };
@@ -1037,7 +1041,10 @@ TEST(an_effect_without_an_outcome_is_performed_again)
 		assert_true(s.now >= begin + 15 * OV_MINUTE);
 		begin = s.now;
 	}
-	/* What is under way is left alone, however long it takes; a clock that jumps back puts nothing off. */
+	/*
+	 * What is under way is left alone, however long it takes; a clock that jumps back puts
+	 * nothing off.
+	 */
 	before = s.performed;
 	go_on_for(&s, 0);
 	while (s.now < begin + OV_HOUR)

@@ -1,4 +1,7 @@
-/* Logs of configured commands: what an entry looks like, rotation, and a log that cannot be written. */
+/*
+ * Logs of configured commands: what an entry looks like, rotation, and a log that cannot
+ * be written.
+ */
 #include "tests/test.h"
 
 #include <stdio.h>

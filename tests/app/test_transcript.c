@@ -92,7 +92,10 @@ TEST(of_a_resumed_session_what_is_new)
 	end(t);
 }
 
-/* What it said between its start and the moment at which it was named is its own; all before is not. */
+/*
+ * What it said between its start and the moment at which it was named is its own; all before
+ * is not.
+ */
 TEST(of_a_resumed_session_what_was_said_before_it_was_named)
 {
 	static const char own[] = "home/projects/x/" SESSION ".jsonl";
@@ -118,7 +121,9 @@ TEST(of_a_resumed_session_what_was_said_before_it_was_named)
 	end(t);
 }
 
-/* A long session is not read from its beginning; the line in the middle of which it begins is none. */
+/*
+ * A long session is not read from its beginning; the line in the middle of which it begins is none.
+ */
 TEST(of_a_long_session_only_the_end_is_read_again)
 {
 	static const char own[] = "home/projects/x/" SESSION ".jsonl";

@@ -115,7 +115,10 @@ static double time_stall_tick(struct fleet *f, size_t n)
 	return best;
 }
 
-/* Some stall and are asked: the cost of a tick while they wait, with the next rung due, and per rung. */
+/*
+ * Some stall and are asked: the cost of a tick while they wait, with the next rung due, and
+ * per rung.
+ */
 static void time_ladder(struct fleet *f, double *ret_waiting, double *ret_due, double *ret_rung)
 {
 	size_t n = MIN(f->observations.n / 10, (size_t)STALLED);
@@ -137,7 +140,9 @@ static void time_ladder(struct fleet *f, double *ret_waiting, double *ret_due, d
 	fleet_end_effects(f);
 }
 
-/* Every tenth has fallen silent, and was looked at; the others gave signs of life, which are known. */
+/*
+ * Every tenth has fallen silent, and was looked at; the others gave signs of life, which are known.
+ */
 static double time_silence(struct fleet *f)
 {
 	size_t n = f->observations.n / 10;
@@ -259,7 +264,10 @@ static struct timing time_all(size_t size)
 	time_snapshot(f, rounds, &t.written, &t.read, &t.bytes);
 	t.quiet = time_quiet_tick(f, f->now);
 	t.busy = time_busy_tick(f);
-	/* Each gave a sign of life a while ago: not long enough to look, too long for the log alone. */
+	/*
+	 * Each gave a sign of life a while ago: not long enough to look, too long for the
+	 * log alone.
+	 */
 	fleet_observe(f, f->now + 8 * OV_MINUTE);
 	t.watched = time_quiet_tick(f, f->now + 10 * OV_MINUTE);
 	t.silent = time_silence(f);
@@ -289,7 +297,10 @@ static void teach_tools(struct fleet *f, str agent)
 	}
 }
 
-/* What a tick costs when much is known of the agent, and every run is at the tool that is found last. */
+/*
+ * What a tick costs when much is known of the agent, and every run is at the tool that is
+ * found last.
+ */
 static double time_learned(size_t size)
 {
 	struct subject *s = subject_new(size);
@@ -334,7 +345,10 @@ static int report_ticks(const struct timing *small, const struct timing *mid,
 	for (size_t i = 0; i < ARRAY_LEN(ticks); i++)
 		missed += figure(ticks[i].name, ticks[i].value * 1e6, "us", FIGURE_AT_MOST,
 				ticks[i].budget);
-	/* Ten times as many: more than ten times the cost for sorting and caches, far from a hundred. */
+	/*
+	 * Ten times as many: more than ten times the cost for sorting and caches, far from
+	 * a hundred.
+	 */
 	missed += figure("tick_growth_10000_to_100000", large->busy / mid->busy, "ratio",
 			FIGURE_AT_MOST, 40);
 	missed += figure("tick_stalled_growth_10000_to_100000", large->waiting / mid->waiting,

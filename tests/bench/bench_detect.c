@@ -1,7 +1,7 @@
 /*
  * The detectors alone, in CPU time: calls per second on prepared histories of 10, 100 and 1,000
- * iterations, healthy and with something in them. A history's length must not matter, since only its
- * newest iterations are looked at. Each figure is the best of some rounds.
+ * iterations, healthy and with something in them. A history's length must not matter, since only
+ * its newest iterations are looked at. Each figure is the best of some rounds.
  * Prints one JSON line per figure; the exit status says whether every budget was kept.
  */
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /*
- * What git work costs beside the bare commands: accepted tasks (harvest, rebase, advance) per minute
- * against the fewest git commands that do the same by hand, each call on a worktree by itself, what a
- * worktree takes of the disk, and the radar's look at all pairs of 30 branches against bare
- * merge-tree. Wall time of alternating rounds, the best of each: both sides wait for the same
- * children, so the ratio says what our looking and checking adds.
+ * What git work costs beside the bare commands: accepted tasks (harvest, rebase, advance) per
+ * minute against the fewest git commands that do the same by hand, each call on a worktree by
+ * itself, what a worktree takes of the disk, and the radar's look at all pairs of 30 branches
+ * against bare merge-tree. Wall time of alternating rounds, the best of each: both sides wait for
+ * the same children, so the ratio says what our looking and checking adds.
  *
  * usage: bench_git [FILES REFS]
  *
- * With a size it tells only the calls and the disk, of a repository with so many files and refs, and
- * judges nothing: for decisions/git-folders.md.
+ * With a size it tells only the calls and the disk, of a repository with so many files and refs,
+ * and judges nothing: for decisions/git-folders.md.
  */
 #include <ftw.h>
 #include <stdio.h>
@@ -100,8 +100,8 @@ static void finish(struct bench *b, struct answer *a, enum git_outcome want)
 }
 
 /*
- * As a stream for fast-import: the files, a hundred in each folder, and a commit and a name for each ref:
- * one branch in five, one tag in five, the rest of a remote.
+ * As a stream for fast-import: the files, a hundred in each folder, and a commit and a name for
+ * each ref: one branch in five, one tag in five, the rest of a remote.
  */
 static void make_repository(const struct bench *b)
 {
@@ -163,7 +163,10 @@ static void work(const char *tree, int n)
 	sh(script);
 }
 
-/* As an accept does: what is uncommitted, merge, commit, keep, follow, move, with the checkout looked at. */
+/*
+ * As an accept does: what is uncommitted, merge, commit, keep, follow, move, with the
+ * checkout looked at.
+ */
 static double accept_bare(void)
 {
 	double from = now();
@@ -330,7 +333,9 @@ static double usual(double *t, int n)
 	return t[n / 2];
 }
 
-/* Of what usual() has sorted: for a difference, that files had to wait for the disk is no matter. */
+/*
+ * Of what usual() has sorted: for a difference, that files had to wait for the disk is no matter.
+ */
 static double good(const struct times *t)
 {
 	return t->t[t->n / 4];
@@ -450,7 +455,9 @@ static void leave(const struct bench *b, const char *tree, int n, bool commit)
 	sh(script);
 }
 
-/* The life of a worktree: made, worked in and accepted twice, used again over what a failure left. */
+/*
+ * The life of a worktree: made, worked in and accepted twice, used again over what a failure left.
+ */
 static void calls_round(struct calls *c, int round)
 {
 	char name[16];

@@ -1,9 +1,10 @@
 /*
- * Big goals and many of them, in CPU time: plans of 245 subtasks, and of nearly 10,000 nodes, checked,
- * applied, replanned and worked off; answers about 1,000 goals and 1,000 open questions; and what
- * watching costs: the scanner of agents' output and a look at their processes. Each figure is the best
- * of some rounds; growth is the cost of one thing among many against its cost among few, so a hidden
- * square shows. Prints one JSON line per figure; the exit status says whether every budget was kept.
+ * Big goals and many of them, in CPU time: plans of 245 subtasks, and of nearly 10,000 nodes,
+ * checked, applied, replanned and worked off; answers about 1,000 goals and 1,000 open questions;
+ * and what watching costs: the scanner of agents' output and a look at their processes. Each figure
+ * is the best of some rounds; growth is the cost of one thing among many against its cost among
+ * few, so a hidden square shows. Prints one JSON line per figure; the exit status says whether
+ * every budget was kept.
  */
 #include <dirent.h>
 #include <malloc.h>
@@ -129,7 +130,9 @@ static void count_events(struct fleet *f, void *user, const struct event *e, str
 	++*(size_t *)user;
 }
 
-/* From the plan to the last accept, with everything decided, applied and written as it is stored. */
+/*
+ * From the plan to the last accept, with everything decided, applied and written as it is stored.
+ */
 static struct completion time_completion(struct dimensions s, size_t workers)
 {
 	struct completion c = { 1e9, 0 };
@@ -178,7 +181,9 @@ static int big_goal(void)
 /* ---- the largest plan that there may be, against a tenth of it ---- */
 
 static const struct dimensions tenth = { 5, 4, 48 }, whole = { 50, 4, 48 };
-/* Worked off: each tick looks once at everything that is queued, so an event costs more among more. */
+/*
+ * Worked off: each tick looks once at everything that is queued, so an event costs more among more.
+ */
 static const struct dimensions short_queue = { 5, 4, 12 }, long_queue = { 50, 4, 12 };
 
 static int largest_plan(void)

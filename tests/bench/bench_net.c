@@ -1,7 +1,7 @@
 /*
- * What the servers add to bare sockets: CPU time of JSON-RPC round trips against an echo on the same
- * loop, and of live events to 20 readers against the same bytes sent by hand. Both sides of each
- * run in this one process; best of five alternating runs.
+ * What the servers add to bare sockets: CPU time of JSON-RPC round trips against an echo on the
+ * same loop, and of live events to 20 readers against the same bytes sent by hand. Both sides of
+ * each run in this one process; best of five alternating runs.
  */
 #include "base/arena.h"
 #include "base/buf.h"

@@ -1,10 +1,10 @@
 /*
- * One full check of oversight, as the daemon makes it: a judged run becomes an iteration, the detectors
- * look at the newest of its node, what follows is decided, and all of it is durable in SQLite, in one
- * group commit with those of the other agents at work. What a node has behind it, ten iterations or ten thousand, must cost nothing.
- * The figures are those of the best round, since others use the machine, too.
- * Prints one JSON line per figure; the exit status says whether every budget was kept.
- * usage: bench_oversight [--quick]
+ * One full check of oversight, as the daemon makes it: a judged run becomes an iteration, the
+ * detectors look at the newest of its node, what follows is decided, and all of it is durable in
+ * SQLite, in one group commit with those of the other agents at work. What a node has behind it,
+ * ten iterations or ten thousand, must cost nothing. The figures are those of the best round, since
+ * others use the machine, too. Prints one JSON line per figure; the exit status says whether every
+ * budget was kept. usage: bench_oversight [--quick]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -323,7 +323,10 @@ static void appended(void *user, int r, uint64_t head, const struct ov_err *err)
 	((struct bench *)user)->head = head;
 }
 
-/* The newest iteration of each node once more, under the numbers that follow, until there are so many. */
+/*
+ * The newest iteration of each node once more, under the numbers that follow, until there are
+ * so many.
+ */
 static void write_history(struct bench *b, int64_t upto)
 {
 	const struct goal *g = engine_state(b->engine)->goals.p[0];

@@ -1,9 +1,9 @@
 /*
  * What `overseer status` costs a person who types it: the wall time of the whole program, against a
  * bare client that asks the same over the same socket and prints nothing, against `true`. And the
- * shim: a run of `true` under it, against `true` alone. And a hook, which stands between an agent and
- * each of its tools: in a run of this daemon's, and where there is no daemon. Alternating runs, the
- * median of each.
+ * shim: a run of `true` under it, against `true` alone. And a hook, which stands between an agent
+ * and each of its tools: in a run of this daemon's, and where there is no daemon. Alternating runs,
+ * the median of each.
  * usage: bench_status OVERSEER SHIM DIR [ROUNDS]    with a daemon running in DIR
  *        bench_status --client SOCKET               is the bare client
  */

@@ -59,7 +59,9 @@ void fleet_goal(struct fleet *f, const value *plan);
 
 /* From now on each run is watched, and gave its last sign of life at that moment. */
 void fleet_observe(struct fleet *f, ov_time at);
-/* So many of the watched runs gave their last sign of life at one moment, and were looked at later. */
+/*
+ * So many of the watched runs gave their last sign of life at one moment, and were looked at later.
+ */
 void fleet_silence(struct fleet *f, size_t n, ov_time at, ov_time looked_at);
 /* Everything that is observed, for reconcile. */
 struct telemetry fleet_telemetry(const struct fleet *f);

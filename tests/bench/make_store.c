@@ -86,7 +86,10 @@ static void make_history(struct maker *m, uint64_t until)
 	while (m->fleet.state->seq < until) {
 		fleet_goal(&m->fleet, m->plan);
 		settle(m);
-		/* A history of goals that nobody works on is smaller per goal, and so another store. */
+		/*
+		 * A history of goals that nobody works on is smaller per goal, and so
+		 * another store.
+		 */
 		if (vec_last(&m->fleet.state->goals)->status != GOAL_COMPLETED) {
 			fputs("make_store: a goal was not worked off\n", stderr);
 			exit(2);

@@ -150,7 +150,9 @@ static bool is_last(struct killat_map *m, const struct killat_site *s)
 	return m->at_site && s->id == m->at_site && m->at_passage > 0 && --m->at_passage == 0;
 }
 
-/* Counts a passage, and may not return. Otherwise true when the process is to die after the call. */
+/*
+ * Counts a passage, and may not return. Otherwise true when the process is to die after the call.
+ */
 static bool pass(const char *call, const char *detail, enum killat_how *ret_how)
 {
 	struct killat_map *m = killat.map;
@@ -289,7 +291,9 @@ OPENS(open64, (const char *path, int flags, ...), (path, flags, mode))
 OPENS(openat, (int d, const char *path, int flags, ...), (d, path, flags, mode))
 OPENS(openat64, (int d, const char *path, int flags, ...), (d, path, flags, mode))
 
-/* Which of a program's commands is started: its first word that is no option and no option's value. */
+/*
+ * Which of a program's commands is started: its first word that is no option and no option's value.
+ */
 static const char *sub_command(char *const argv[])
 {
 	for (size_t i = 1; argv[0] && argv[i]; i++) {

@@ -19,7 +19,9 @@ enum killat_how {
 	KILLAT_HALF, /* after half of the bytes; for calls without bytes the same as after */
 };
 
-/* One place in the program from which a call was made: the call and who called whom to get there. */
+/*
+ * One place in the program from which a call was made: the call and who called whom to get there.
+ */
 struct killat_site {
 	uint64_t id;
 	uint64_t first; /* number of the call that came here first, from 1 */

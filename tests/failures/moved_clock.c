@@ -1,9 +1,9 @@
 /*
  * Preloaded into a program, moves its wall clock by as many milliseconds as the file OV_CLOCK_FILE
  * says: eight bytes, read afresh at each look, so that a test makes the clock jump by writing them.
- * Eight more say for how long the machine slept: the wall clock and the time since boot go on in that,
- * CLOCK_MONOTONIC does not. A timer that waits for a moment of the wall clock goes along with a jump,
- * as the kernel's do: a thread sets those that are armed again.
+ * Eight more say for how long the machine slept: the wall clock and the time since boot go on in
+ * that, CLOCK_MONOTONIC does not. A timer that waits for a moment of the wall clock goes along with
+ * a jump, as the kernel's do: a thread sets those that are armed again.
  */
 #include <errno.h>
 #include <fcntl.h>

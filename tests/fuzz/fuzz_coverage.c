@@ -1,4 +1,6 @@
-/* A report of coverage: never more than all, and adding one to itself changes nothing but its size. */
+/*
+ * A report of coverage: never more than all, and adding one to itself changes nothing but its size.
+ */
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * Any bytes as the history of a loop: what is accepted can be judged by every preset, and at most one
- * thing of a kind is found. Also as an error and as the output of a command, whose signatures are
- * bounded, and as thresholds, which are shown as they were read.
+ * Any bytes as the history of a loop: what is accepted can be judged by every preset, and at most
+ * one thing of a kind is found. Also as an error and as the output of a command, whose signatures
+ * are bounded, and as thresholds, which are shown as they were read.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,7 +1,7 @@
 /*
  * The bytes as a call of a hook, a line of the events, a scope and an instruction: whatever is read
- * gives a line within its bound that can be read again and means the same, every answer is JSON, a tool
- * that is denied is told as denied, and what was read as a file is written and read alike.
+ * gives a line within its bound that can be read again and means the same, every answer is JSON, a
+ * tool that is denied is told as denied, and what was read as a file is written and read alike.
  */
 #include "tests/fuzz/fuzz.h"
 

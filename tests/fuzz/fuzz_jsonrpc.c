@@ -1,4 +1,6 @@
-/* Any document: refused with a code to answer, or classified so that writing it reads back alike. */
+/*
+ * Any document: refused with a code to answer, or classified so that writing it reads back alike.
+ */
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

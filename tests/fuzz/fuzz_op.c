@@ -1,6 +1,7 @@
 /*
- * A call, as strangers may send it: the name of an operation, then its parameters as JSON. Refused with a
- * code and words of bounded length, or every parameter is of its row's type and within its limits.
+ * A call, as strangers may send it: the name of an operation, then its parameters as JSON. Refused
+ * with a code and words of bounded length, or every parameter is of its row's type and within
+ * its limits.
  */
 #include "tests/fuzz/fuzz.h"
 

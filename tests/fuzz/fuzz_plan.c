@@ -1,6 +1,6 @@
 /*
- * Any JSON as a plan: all problems are told, and a plan without any can be applied and worked on. Two
- * documents, one after the other, are a plan and its replan.
+ * Any JSON as a plan: all problems are told, and a plan without any can be applied and worked on.
+ * Two documents, one after the other, are a plan and its replan.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -57,7 +57,10 @@ static void ticks(struct decide_ctx *cx, struct state *s)
 	}
 }
 
-/* Applies the plan and ticks: some leaf must be ready, since there is no cycle. Then the second plan. */
+/*
+ * Applies the plan and ticks: some leaf must be ready, since there is no cycle. Then the
+ * second plan.
+ */
 static void work_on(struct arena *a, const value *plan, size_t nodes, const value *second)
 {
 	struct policy policy = { .default_agent = STR("a"),

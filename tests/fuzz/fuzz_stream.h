@@ -1,8 +1,8 @@
 /*
- * Fuzzing of one agent's output: the first byte chooses the pieces, the second what is done to the rest
- * (nothing, a hole, its own lines woven into each other, one line of a megabyte); a NUL byte
- * pair "\0E" separates the output from the errors. Whatever the bytes, the facts are the same in pieces
- * as whole, an account can be made and judged, and it can be shown.
+ * Fuzzing of one agent's output: the first byte chooses the pieces, the second what is done to the
+ * rest (nothing, a hole, its own lines woven into each other, one line of a megabyte); a NUL byte
+ * pair "\0E" separates the output from the errors. Whatever the bytes, the facts are the same in
+ * pieces as whole, an account can be made and judged, and it can be shown.
  */
 #pragma once
 

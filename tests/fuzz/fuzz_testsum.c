@@ -1,6 +1,6 @@
 /*
- * What a test command printed, or a report that it wrote: whatever it is, the answer keeps its bounds,
- * is the same again, and can be added up.
+ * What a test command printed, or a report that it wrote: whatever it is, the answer keeps its
+ * bounds, is the same again, and can be added up.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,7 @@
 /*
  * The first byte is the size of the pieces, the rest what tmux says: whatever the pieces, the same
- * statements come out of it. As a text it is quoted and cleaned, too: one line, no way out of a paste.
+ * statements come out of it. As a text it is quoted and cleaned, too: one line, no way out of
+ * a paste.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,7 +1,7 @@
 /*
- * Bytes as each of the files by which a daemon and its watchdog know each other, and as what a watchdog
- * is told at its start: each is refused, with words where there is room for them, or taken; and what
- * was taken is written and read alike, in the size that was promised.
+ * Bytes as each of the files by which a daemon and its watchdog know each other, and as what a
+ * watchdog is told at its start: each is refused, with words where there is room for them, or
+ * taken; and what was taken is written and read alike, in the size that was promised.
  */
 #include "tests/fuzz/fuzz.h"
 

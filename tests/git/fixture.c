@@ -9,7 +9,9 @@
 #include "base/str.h"
 #include "sys/loop/loop.h"
 
-/* As a harvest would: what the agent committed on its branch is the repository's, and nothing more. */
+/*
+ * As a harvest would: what the agent committed on its branch is the repository's, and nothing more.
+ */
 static const char live[] =
 		"ref=refs/heads/$B; was= now=; p=$(dirname \"$(dirname "
 		"\"$W\")\")/git/${W##*/}/.git; "

@@ -1,4 +1,7 @@
-/* rebase and advance, one after the other: one commit on the target, once; what the user has uncommitted untouched. */
+/*
+ * rebase and advance, one after the other: one commit on the target, once; what the user has
+ * uncommitted untouched.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -567,7 +570,10 @@ TEST(user_commits_while_the_checkout_follows)
 	fixture_close(&f);
 }
 
-/* The same by `git commit FILE`, which writes the index as it was before; or the user changes a file, too. */
+/*
+ * The same by `git commit FILE`, which writes the index as it was before; or the user changes
+ * a file, too.
+ */
 TEST(user_commits_with_an_older_index)
 {
 	struct fixture f;

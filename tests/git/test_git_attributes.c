@@ -1,4 +1,6 @@
-/* Rules about one attribute, gathered: git must see the same of them as of the files they are from. */
+/*
+ * Rules about one attribute, gathered: git must see the same of them as of the files they are from.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,7 +41,9 @@ TEST(lines)
 			below, ARRAY_LEN(below));
 }
 
-/* The same answers for every file, with the gathered rules alone in place of all that there were. */
+/*
+ * The same answers for every file, with the gathered rules alone in place of all that there were.
+ */
 TEST(as_git_sees_them)
 {
 	static const struct git_attributes files[] = {

@@ -125,8 +125,8 @@ TEST(user_goes_to_the_target_at_every_turn)
 }
 
 /*
- * His switch has read where the target is and written the files of that, and points HEAD at the target
- * only after we moved it: no lock is there to be seen, and nobody has the target yet.
+ * His switch has read where the target is and written the files of that, and points HEAD at the
+ * target only after we moved it: no lock is there to be seen, and nobody has the target yet.
  */
 TEST(user_is_on_the_way_to_the_target)
 {

@@ -1,6 +1,7 @@
 /*
- * Repositories that an agent made inside its worktree, and links to such in its commits: no part of the
- * work, refused where a commit has one, and never lost. The base's own submodules are respected.
+ * Repositories that an agent made inside its worktree, and links to such in its commits: no part of
+ * the work, refused where a commit has one, and never lost. The base's own submodules
+ * are respected.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,10 @@
 
 #define BRANCH "overseer/w1/a"
 
-/* A clone with a file, a program, a link and a name with a newline, and a commit that is nowhere else. */
+/*
+ * A clone with a file, a program, a link and a name with a newline, and a commit that is
+ * nowhere else.
+ */
 #define CLONE                                                                                      \
 	"git init -q lib; echo 1 >lib/f; git -C lib add f; git -C lib -c user.name=a -c "          \
 	"user.email=b commit -qm inner; printf 'crlf\\r\\n' >lib/f; printf '* text=auto filter=x " \
@@ -288,7 +292,9 @@ TEST(files_in_the_place_of_a_submodule)
 	fixture_close(&f);
 }
 
-/* Another worktree of the agent's own repository: its commits are named by its entry there alone. */
+/*
+ * Another worktree of the agent's own repository: its commits are named by its entry there alone.
+ */
 #define LINKED                                                                                    \
 	"git worktree add -q --detach wt HEAD; cd wt; echo v1 >f; git add f; git commit -qm v1; " \
 	"echo v2 >f; git commit -qam v2; echo v3 >f; git commit -qam v3; git reset -q --hard "    \

@@ -273,7 +273,10 @@ TEST(commits_left_behind_are_rescued)
 	fixture_close(&f);
 }
 
-/* What an earlier harvest put on the branch, and the agent then goes back behind: by one commit, too. */
+/*
+ * What an earlier harvest put on the branch, and the agent then goes back behind: by one
+ * commit, too.
+ */
 TEST(commits_of_an_earlier_harvest_are_rescued)
 {
 	static const char *const back[] = {

@@ -1,4 +1,6 @@
-/* What is large or too much: many files, large ones, and trees that are larger than what they take. */
+/*
+ * What is large or too much: many files, large ones, and trees that are larger than what they take.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

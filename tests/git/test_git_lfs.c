@@ -1,6 +1,6 @@
 /*
- * git-lfs, the real one: large files are in the repository's own storage after every call, whoever ran
- * the filter, and an agent's git finds them there.
+ * git-lfs, the real one: large files are in the repository's own storage after every call, whoever
+ * ran the filter, and an agent's git finds them there.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +122,10 @@ TEST(an_agents_git_finds_what_the_repository_has)
 	fixture_close(&f);
 }
 
-/* What an agent tracks newly: its commits stay as they are, and what it left becomes a pointer, too. */
+/*
+ * What an agent tracks newly: its commits stay as they are, and what it left becomes a
+ * pointer, too.
+ */
 TEST(a_new_rule)
 {
 	struct fixture f;
@@ -340,8 +343,8 @@ TEST(another_storage)
 }
 
 /*
- * A pointer with another size than the object has: git-lfs would remove the object as broken. It does not
- * get to the user's checkout, and our own git has nothing to remove it from.
+ * A pointer with another size than the object has: git-lfs would remove the object as broken. It
+ * does not get to the user's checkout, and our own git has nothing to remove it from.
  */
 TEST(a_pointer_that_would_remove_an_object)
 {
@@ -425,8 +428,8 @@ TEST(a_pointer_to_nothing)
 }
 
 /*
- * Content that is not on this machine: its file is the pointer, which stays as it is. Nothing is downloaded
- * by us from where a commit says, which may be an agent's.
+ * Content that is not on this machine: its file is the pointer, which stays as it is. Nothing is
+ * downloaded by us from where a commit says, which may be an agent's.
  */
 TEST(what_is_not_here_is_a_pointer)
 {
@@ -484,7 +487,10 @@ TEST(more_than_can_be_looked_at)
 	fixture_close(&f);
 }
 
-/* Content of which most is a hole would be copied and hashed for minutes: in the storage, or as a file. */
+/*
+ * Content of which most is a hole would be copied and hashed for minutes: in the storage, or as
+ * a file.
+ */
 TEST(a_hole_is_no_large_file)
 {
 	struct fixture f;

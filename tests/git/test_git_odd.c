@@ -149,7 +149,10 @@ TEST(large_file_pointers_without_their_program)
 	assert_int_equal(system("rm -rf /tmp/ov-git-bin-$PPID"), 0);
 }
 
-/* A gitlink moved by the agent, one moved by others, and a submodule that was set up in the worktree. */
+/*
+ * A gitlink moved by the agent, one moved by others, and a submodule that was set up in
+ * the worktree.
+ */
 TEST(submodules)
 {
 	static const struct odd o = {

@@ -1,10 +1,10 @@
 /*
  * Random states of the user's checkout against random changes: whether work goes in is what git's
  * own fast-forward says in a copy; where it does, the two checkouts are equal afterwards, and where
- * it does not, every byte of the user's is as before. The exceptions are what git itself would lose: a
- * new file that is only staged where the work has a file in place of its folder, an untracked link in
- * place of a folder, and what is in a submodule. We wait then. OV_SOAK: more of it. OVERLAP_SEED=n:
- * only that case, told.
+ * it does not, every byte of the user's is as before. The exceptions are what git itself would
+ * lose: a new file that is only staged where the work has a file in place of its folder, an
+ * untracked link in place of a folder, and what is in a submodule. We wait then. OV_SOAK: more of
+ * it. OVERLAP_SEED=n: only that case, told.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,9 @@ static const char *sum(struct fixture *f, const char *folder)
 			folder);
 }
 
-/* Does git go forward in a copy, without dropping a new file that was staged, or an untracked link? */
+/*
+ * Does git go forward in a copy, without dropping a new file that was staged, or an untracked link?
+ */
 static bool git_would_go(struct fixture *f)
 {
 	return sh_status(f,

@@ -1,4 +1,7 @@
-/* The programs that git runs on files: filters and merge drivers, for which files and with what rights. */
+/*
+ * The programs that git runs on files: filters and merge drivers, for which files and with
+ * what rights.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +11,10 @@
 #include "tests/git/fixture.h"
 #include "tests/skip.h"
 
-/* Where the filter says for what it ran: the temporary folder of what is confined, or the one that is set. */
+/*
+ * Where the filter says for what it ran: the temporary folder of what is confined, or the one
+ * that is set.
+ */
 #define RAN "\"$R/.overseer/git/w1/own/tmp/ran\" \"$R/../ran\""
 
 /* A filter of the user's runs for the files that the base names, and for no other. */
@@ -40,7 +46,9 @@ TEST(filters_run_for_what_the_base_names)
 	fixture_close(&f);
 }
 
-/* What is in the work's attributes, and for what it is refused; the base's are of `filters_open`. */
+/*
+ * What is in the work's attributes, and for what it is refused; the base's are of `filters_open`.
+ */
 static const struct {
 	const char *attributes, *reason;
 } rules[] = {
@@ -102,8 +110,8 @@ static void obey(struct fixture *f, const char *reason)
 }
 
 /*
- * Our git does not run a filter for what the work newly names, and the user's would: such work is refused, at
- * the harvest and before the target moves.
+ * Our git does not run a filter for what the work newly names, and the user's would: such work is
+ * refused, at the harvest and before the target moves.
  */
 TEST(new_rules_for_a_filter_are_refused)
 {
@@ -182,7 +190,9 @@ TEST(filters_and_merge_drivers_are_confined)
 	fixture_close(&f);
 }
 
-/* Names stand where git puts them, quoted as git quotes them, whatever the command has around them. */
+/*
+ * Names stand where git puts them, quoted as git quotes them, whatever the command has around them.
+ */
 TEST(names_in_filter_commands)
 {
 	struct fixture f;
@@ -293,7 +303,10 @@ TEST(no_sandbox_where_no_rule_names_a_program)
 	fixture_close(&f);
 }
 
-/* Kept as it is, since nothing may be lost, and never work: that would be plain text where it should not be. */
+/*
+ * Kept as it is, since nothing may be lost, and never work: that would be plain text where it
+ * should not be.
+ */
 static void fails_to_filter(struct fixture *f, const char *base, const char *why)
 {
 	struct answer a;

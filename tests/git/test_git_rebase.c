@@ -208,7 +208,10 @@ TEST(the_agent_sees_the_target_of_now)
 	fixture_close(&f);
 }
 
-/* A merge that stopped at a file which is only new, by HEAD: it is unfinished, and is not swept away. */
+/*
+ * A merge that stopped at a file which is only new, by HEAD: it is unfinished, and is not
+ * swept away.
+ */
 TEST(conflicts_are_uncommitted_work)
 {
 	struct fixture f;
@@ -229,7 +232,9 @@ TEST(conflicts_are_uncommitted_work)
 	fixture_close(&f);
 }
 
-/* What a check built is no part of it; where the target brings a file of that name it is rescued. */
+/*
+ * What a check built is no part of it; where the target brings a file of that name it is rescued.
+ */
 TEST(new_files_stay_or_are_rescued)
 {
 	struct fixture f;

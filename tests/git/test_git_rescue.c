@@ -282,7 +282,9 @@ TEST(restore_rescues_then_cleans)
 	fixture_close(&f);
 }
 
-/* The agent's git folder is made anew, so what only that knew is kept; of a clean one that is all. */
+/*
+ * The agent's git folder is made anew, so what only that knew is kept; of a clean one that is all.
+ */
 TEST(restore_rescues_commits_left_behind)
 {
 	static const char *const state[] = { "echo u >new", ": >../../git/w1/.git/index.lock",
@@ -324,7 +326,9 @@ TEST(restore_keeps_what_was_ignored)
 	fixture_close(&f);
 }
 
-/* A check command that was killed leaves its lock; the user's own checkout is nobody's to restore. */
+/*
+ * A check command that was killed leaves its lock; the user's own checkout is nobody's to restore.
+ */
 TEST(restore_after_a_killed_git_and_of_the_checkout)
 {
 	struct fixture f;

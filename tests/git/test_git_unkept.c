@@ -25,7 +25,10 @@ struct obstacle {
 static const struct obstacle obstacles[] = {
 	{ "no ref can be written", "rm -rf .git/refs/overseer; : >.git/refs/overseer",
 			"rm .git/refs/overseer" },
-	/* As with a full disk or a read-only one, which root would not notice: no folder can be made. */
+	/*
+	 * As with a full disk or a read-only one, which root would not notice: no folder can
+	 * be made.
+	 */
 	{ "no object can be written",
 			"git repack -adkq; rm -rf .git/objects/[0-9a-f][0-9a-f]; cd .git/objects; "
 			"for a in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do for b in 0 1 2 3 4 5 6 7 8 9 "

@@ -99,7 +99,10 @@ TEST(handed_over)
 	a = harvest(&f, a.base);
 	snprintf(left, sizeof(left), "%s", a.head);
 	sh(&f, "echo t >t; git add t; git commit -qm third");
-	/* Its worker does something else meanwhile; then it is removed: what was left stays reachable. */
+	/*
+	 * Its worker does something else meanwhile; then it is removed: what was left
+	 * stays reachable.
+	 */
 	ensure(&f, "overseer/w1/b-1");
 	remove_tree(&f);
 	sh(&f, "git reflog expire --expire=now --all; git gc -q --prune=now");
@@ -610,7 +613,10 @@ TEST(the_callback_may_close)
 	fixture_close(&f);
 }
 
-/* A person's link to another disk is fine; one that an agent made meanwhile leads to somebody's folder. */
+/*
+ * A person's link to another disk is fine; one that an agent made meanwhile leads to
+ * somebody's folder.
+ */
 TEST(the_folder_of_worktrees_becomes_a_link)
 {
 	struct fixture f;

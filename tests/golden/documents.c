@@ -1,4 +1,7 @@
-/* What is made of a log and its state: the export, the reports, and what people and programs are shown. */
+/*
+ * What is made of a log and its state: the export, the reports, and what people and programs
+ * are shown.
+ */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * What a log comes to, as text: how each event is explained and which state it leaves, the last state as
- * its snapshot, and by their hashes the documents that are made of log and state. Pure; the texts are
- * the caller's.
+ * What a log comes to, as text: how each event is explained and which state it leaves, the last
+ * state as its snapshot, and by their hashes the documents that are made of log and state. Pure;
+ * the texts are the caller's.
  */
 #include "base/buf.h"
 #include "core/event/event.h"
@@ -16,8 +16,9 @@ struct golden_log {
 };
 
 /*
- * The events that `lines` hold up to the next name of a log, folded; lines is moved there. False: no log
- * is left. OV_EINVALID: an event is not stored as this version would store it, or does not fold.
+ * The events that `lines` hold up to the next name of a log, folded; lines is moved there. False:
+ * no log is left. OV_EINVALID: an event is not stored as this version would store it, or does
+ * not fold.
  */
 int golden_read(struct arena *a, str *lines, struct golden_log *ret, struct buf *out,
 		struct ov_err *err);

@@ -71,7 +71,9 @@ static str read_whole(struct arena *a, const char *path)
 	return s;
 }
 
-/* The expectation of all logs of a file. Exits where a log is refused: nothing is expected of that. */
+/*
+ * The expectation of all logs of a file. Exits where a log is refused: nothing is expected of that.
+ */
 static void expectation(struct buf *out, str lines, bool whole, struct seen *seen)
 {
 	struct policy policy = fixture_policy();

@@ -760,6 +760,12 @@ class Style(Tree):
                        "\telse\n\t\tov_next(err, \"a\");\n"):
             self.refused(self.check(source), "planted.c:2", "ov_next")
 
+    def test_comments_end_before_column_100(self):
+        self.refused(self.check("int a;\n/* " + "x" * 95 + " */\n"), "planted.c:2", "beyond column 100")
+        self.refused(self.check("/*\n * " + "x" * 98 + "\n */\n"), "planted.c:2")
+        self.refused(self.check("\tint a; /* " + "x" * 80 + " */\n"), "planted.c:1")
+        self.accepted(self.check("/* " + "x" * 94 + " */\nchar *s = \"/* " + "x" * 100 + "\";\n"))
+
     def test_ways_to_use_it(self):
         self.accepted(self.check('\treturn ov_next(err, "a");\n\tr = ov_next(err, "a");\n\t(void)ov_next(err, "a");\n'
                                  '\treturn x ? ov_next(err, "a")\n\t\t : ov_next(err, "b");\n'))

@@ -3,8 +3,8 @@
  * Scenarios: files that tell a story of a goal line by line, and the runner that plays them against
  * the real core in virtual time. The runner stands in for the daemon and for the whole world: it
  * ticks at every event and at wake_at, carries out effects (which succeed at once unless the story
- * says otherwise), and turns the events of the log into facts that the story has to expect. Whatever
- * happens unexpected fails the scenario. docs/scenarios.md describes the language.
+ * says otherwise), and turns the events of the log into facts that the story has to expect.
+ * Whatever happens unexpected fails the scenario. docs/scenarios.md describes the language.
  *
  * scn_line.c   the language: words, patterns, the order of lines
  * scn_given.c  what is given: policy, agents, goals, tasks
@@ -37,8 +37,8 @@ typedef void rule_fn(struct scn *s, const struct args *a);
 
 /*
  * A kind of line. Small words stand for themselves, "a|b" for one of them; capitals take a word:
- * NODE NAME NUM DUR TIME, TEXT a text in quotes. "?" at the end of the last makes it optional, "..."
- * takes all that is left.
+ * NODE NAME NUM DUR TIME, TEXT a text in quotes. "?" at the end of the last makes it optional,
+ * "..." takes all that is left.
  */
 struct rule {
 	const char *pattern;

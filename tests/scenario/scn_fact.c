@@ -1,4 +1,7 @@
-/* The log as facts: which events a scenario speaks of, by which word, and which it must not leave out. */
+/*
+ * The log as facts: which events a scenario speaks of, by which word, and which it must not
+ * leave out.
+ */
 #include "tests/test.h"
 
 #include <stdio.h>

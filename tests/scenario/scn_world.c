@@ -310,7 +310,9 @@ static str decisions_text(struct scn *s, const struct state *state)
 	return text;
 }
 
-/* Nothing may be lost: not by the snapshot, not by folding the log, and the decisions are the same. */
+/*
+ * Nothing may be lost: not by the snapshot, not by folding the log, and the decisions are the same.
+ */
 void world_restart(struct scn *s)
 {
 	str before = snapshot_of(&s->f, s->f.state), decided = decisions_text(s, s->f.state);

@@ -1,6 +1,7 @@
 /*
- * The programs that git runs (shim/programs.c), without git: a shell is what is kept, and in place of a sandbox a
- * command that says that it was made. Scripts find themselves in $S, with $K: keeps; $A: asks.
+ * The programs that git runs (shim/programs.c), without git: a shell is what is kept, and in place
+ * of a sandbox a command that says that it was made. Scripts find themselves in $S, with $K:
+ * keeps; $A: asks.
  */
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -34,7 +35,9 @@ static const char *said(struct place *p, const char *name)
 	return text;
 }
 
-/* Each script, the status that it has to end with, what is in the file "out" then, and in "made". */
+/*
+ * Each script, the status that it has to end with, what is in the file "out" then, and in "made".
+ */
 static const struct {
 	const char *script;
 	int status;

@@ -1,4 +1,6 @@
-/* The daemon's side of runs, with the real shim and real agents: start, follow, adopt, stop, end. */
+/*
+ * The daemon's side of runs, with the real shim and real agents: start, follow, adopt, stop, end.
+ */
 #include <sys/socket.h>
 #include <sys/wait.h>
 

@@ -1,4 +1,7 @@
-/* Runs in a control group of their own, with the kernel's real ones; skipped where none can be made. */
+/*
+ * Runs in a control group of their own, with the kernel's real ones; skipped where none can
+ * be made.
+ */
 #include <sys/wait.h>
 
 #include "sys/proc/cgroup.h"
@@ -106,7 +109,10 @@ static bool is_written_down(struct world *w, pid_t pid)
 			arena_printf(&w->p.a, "\n%d ", (int)pid));
 }
 
-/* Neither its group nor its environment tells of it any more: what was seen of it while its shim lived does. */
+/*
+ * Neither its group nor its environment tells of it any more: what was seen of it while its
+ * shim lived does.
+ */
 TEST(who_moved_to_another_group_ends_when_the_shim_is_killed)
 {
 	struct world w;
@@ -169,7 +175,10 @@ static pid_t bystander(const char *run)
 	return pid;
 }
 
-/* Whatever stands in the record: who began before the run, is no longer who it was, or is another run's, lives on. */
+/*
+ * Whatever stands in the record: who began before the run, is no longer who it was, or is another
+ * run's, lives on.
+ */
 TEST(nobody_else_is_ended_for_a_lost_run)
 {
 	struct world w;
@@ -338,7 +347,10 @@ TEST(without_a_group_freezing_is_refused)
 	world_done(&w);
 }
 
-/* A folder that is no group stands in for controllers that are not here; the run goes on without it. */
+/*
+ * A folder that is no group stands in for controllers that are not here; the run goes on
+ * without it.
+ */
 TEST(limits_are_written_and_a_false_group_is_done_without)
 {
 	static const char *const files[] = { "cgroup.events", "cgroup.kill", "cgroup.procs",

@@ -39,7 +39,10 @@ TEST(errors_are_kept_apart)
 	assert_errors(&s, "two\nfour");
 	assert_int_equal(s.end.exit_code, 7);
 	assert_int_equal(s.end.output_bytes, 10);
-	/* A later daemon hears the same; errors from the beginning, whatever it knows of the output. */
+	/*
+	 * A later daemon hears the same; errors from the beginning, whatever it knows of
+	 * the output.
+	 */
 	again.from = 4;
 	assert_int_equal(adopt(&w, &again), 0);
 	finish(&w, &again);
@@ -201,7 +204,9 @@ TEST(where_there_are_no_holes_the_beginning_is_kept)
 	world_done(&w);
 }
 
-/* A turn of the loop is one callback: whatever has piled up, others are served after so many bytes. */
+/*
+ * A turn of the loop is one callback: whatever has piled up, others are served after so many bytes.
+ */
 TEST(no_turn_of_the_loop_reads_more_than_a_slice)
 {
 	struct world w;
@@ -214,7 +219,10 @@ TEST(no_turn_of_the_loop_reads_more_than_a_slice)
 	start(&w, &s);
 	finish(&w, &s);
 	assert_int_equal(s.out.n, 9000004);
-	/* By a daemon that comes when it is over: all of it is left to read, and then the end is told. */
+	/*
+	 * By a daemon that comes when it is over: all of it is left to read, and then the end
+	 * is told.
+	 */
 	assert_int_equal(adopt(&w, &again), 0);
 	while (!again.ends) {
 		size_t before = again.out.n + again.errors.n;

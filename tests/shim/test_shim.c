@@ -703,7 +703,9 @@ TEST(output_that_cannot_be_written_is_counted)
 	place_done(&p);
 }
 
-/* User and system time of an idle shim do not grow: it sleeps. Measured in switches, not in time. */
+/*
+ * User and system time of an idle shim do not grow: it sleeps. Measured in switches, not in time.
+ */
 TEST(an_idle_shim_does_not_wake_up)
 {
 	struct place p;

@@ -1,6 +1,6 @@
 /*
- * The daemon's side of one run in a place of its own: what was heard of it, and a loop that is turned
- * until a condition holds.
+ * The daemon's side of one run in a place of its own: what was heard of it, and a loop that is
+ * turned until a condition holds.
  */
 #pragma once
 
@@ -83,7 +83,9 @@ static inline void world_init(struct world *w, const char *script)
 	w->spec = (struct run_spec){
 		.shim = shim_path(),
 		.dir = w->p.dir,
-		/* The sweep looks for the id in the whole system, so it has to be this test's own. */
+		/*
+		 * The sweep looks for the id in the whole system, so it has to be this test's own.
+		 */
 		.id = arena_printf(&w->p.a, "run_%s", w->p.root + 5).p,
 		.argv = w->argv,
 		.env = w->env,

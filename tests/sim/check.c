@@ -58,7 +58,9 @@ static void feed(struct checker *c, const struct event *e)
 	c->news++;
 }
 
-/* Reading verifies the chain from record to record; all of it is verified when a daemon comes up. */
+/*
+ * Reading verifies the chain from record to record; all of it is verified when a daemon comes up.
+ */
 static bool take_record(struct checker *c, const struct store_record *rec)
 {
 	struct ov_err err = { 0 };
@@ -79,7 +81,9 @@ static bool take_record(struct checker *c, const struct store_record *rec)
 	return true;
 }
 
-/* What a daemon tells that it wrote is believed until it is read back when the next one comes up. */
+/*
+ * What a daemon tells that it wrote is believed until it is read back when the next one comes up.
+ */
 void checker_published(struct checker *c, struct sim_daemon *d, const struct event *const *events,
 		size_t n)
 {

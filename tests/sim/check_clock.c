@@ -1,4 +1,6 @@
-/* The books when the clock is set, or the machine slept: moments on the clock of the log go along. */
+/*
+ * The books when the clock is set, or the machine slept: moments on the clock of the log go along.
+ */
 #include "tests/sim/check_impl.h"
 
 static void move(ov_time *t, ov_time by)

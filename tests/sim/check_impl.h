@@ -1,9 +1,9 @@
 #pragma once
 /*
  * The checker as the invariants see it: its books, which it keeps from the events alone, one entry
- * per thing that was ever heard of. Hooks for events run before the books take the event in, so they
- * see what was. Only check_books.c changes the first part of an entry; the second part, marked with
- * an invariant's name, is that invariant's own. Everything lives until the checker is freed.
+ * per thing that was ever heard of. Hooks for events run before the books take the event in, so
+ * they see what was. Only check_books.c changes the first part of an entry; the second part, marked
+ * with an invariant's name, is that invariant's own. Everything lives until the checker is freed.
  */
 #include "base/map.h"
 #include "base/vec.h"
@@ -17,9 +17,10 @@ struct goal_book {
 	str id;
 	bool automatic; /* of tasks of the pool */
 	enum goal_status status;
-	bool by_person;      /* who gave it its status */
-	ov_time planned_at;  /* the newest plan */
-	ov_time detected_at; /* something was found in its iterations, for which it may be stopped */
+	bool by_person;     /* who gave it its status */
+	ov_time planned_at; /* the newest plan */
+	/* something was found in its iterations, for which it may be stopped */
+	ov_time detected_at;
 	int64_t budget[RESOURCE_COUNT], estimate[RESOURCE_COUNT], spent[RESOURCE_COUNT];
 	uint64_t person_seq; /* the first event about it that a person caused */
 	bool held, aborted;  /* stopped_stays: by oversight */
@@ -108,10 +109,11 @@ struct run_book {
 	size_t reports;   /* reports_paced: so many, since */
 	ov_time reports_t;
 	int reports_life;
-	str session;         /* one_session: intended, or heard from it */
-	ov_time held_t;      /* held_goes_on: since when its goal wants it to go on */
-	bool judged;         /* iterations_counted: and not looked at since */
-	unsigned asked_wait; /* waits_told: about this wait of it a person was asked, by that daemon */
+	str session;    /* one_session: intended, or heard from it */
+	ov_time held_t; /* held_goes_on: since when its goal wants it to go on */
+	bool judged;    /* iterations_counted: and not looked at since */
+	/* waits_told: about this wait of it a person was asked, by that daemon */
+	unsigned asked_wait;
 	int asked_life;
 	int64_t iteration;
 };
@@ -282,7 +284,10 @@ struct lane_book *book_lane(const struct checker *c, str agent);
 struct lane_book *book_lane_made(struct checker *c, str agent);
 /* It is given no work, but for the one run that tries it. */
 bool lane_book_shut(const struct lane_book *l, ov_time at);
-/* It said that its agent is limited, and lets another task have its place to find out whether it still is. */
+/*
+ * It said that its agent is limited, and lets another task have its place to find out whether
+ * it still is.
+ */
 bool as_gives_way(const struct checker *c, const struct as_book *b, ov_time at);
 bool by_person(const struct event *e);
 /* The status that a text of an event names; the log was checked when it was written. */
@@ -298,8 +303,8 @@ struct as_book *some_live(struct checker *c, bool running);
 struct node_book *some_node(struct checker *c, enum node_status status);
 
 /*
- * inv_budget.c: the runs of the last 24 hours and those under way are all that tasks of the pool may
- * have. g: that it is asked for; NULL: the pool.
+ * inv_budget.c: the runs of the last 24 hours and those under way are all that tasks of the pool
+ * may have. g: that it is asked for; NULL: the pool.
  */
 bool auto_runs_taken(struct checker *c, const struct goal_book *g, int64_t *ret_limit);
 /* inv_harm.c: the clock was set, or nobody knows what the daemon knew at this event. */

@@ -177,7 +177,9 @@ static void wake_fired(struct sim *s, void *arg)
 	tape_call(d->tape, d->engine, TAPE_WAKE);
 }
 
-/* As in the real daemon the first of two timers: on the clock, and one that no clock can put off. */
+/*
+ * As in the real daemon the first of two timers: on the clock, and one that no clock can put off.
+ */
 static void wake_in(struct sim_daemon *d)
 {
 	struct wake *w = sim_in(d->s, d->wake_at - sim_now(d->s), d->life, wake_fired, sizeof(*w));
@@ -231,7 +233,10 @@ void daemon_clock_jumped(struct sim *s)
 			d->wake_id = 0;
 			tape_call(d->tape, d->engine, TAPE_WAKE);
 		} else if (d && d->wake_id) {
-			/* One timer goes by the clock, one by the time that passes: the first of them. */
+			/*
+			 * One timer goes by the clock, one by the time that passes: the first
+			 * of them.
+			 */
 			wake_in(d);
 		}
 	}

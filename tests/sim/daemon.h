@@ -29,14 +29,20 @@ struct sim_daemon {
 	bool dead;          /* nothing that it does counts any more */
 };
 
-/* Tries to start one in a free place; what comes of it is in the trace. It is tried again until one is up. */
+/*
+ * Tries to start one in a free place; what comes of it is in the trace. It is tried again until
+ * one is up.
+ */
 void daemon_boot(struct sim *s);
 /* Dies now, as by kill -9. Safe inside its own callbacks: it is buried after the step. */
 void daemon_kill(struct sim_daemon *d, const char *why);
 void daemon_kill_all(struct sim *s, const char *why);
 /* Stops in peace the one that is up; the next is started by somebody later. */
 void daemon_stop(struct sim *s);
-/* The lock file of the store is removed and a second one started: the first must find itself fenced off. */
+/*
+ * The lock file of the store is removed and a second one started: the first must find itself
+ * fenced off.
+ */
 void daemon_usurp(struct sim *s);
 /* The clock was set: timers on it may be due. */
 void daemon_clock_jumped(struct sim *s);

@@ -1,4 +1,6 @@
-/* The disk as a VFS: folder, lives, questions, and the calls that name a file rather than a handle. */
+/*
+ * The disk as a VFS: folder, lives, questions, and the calls that name a file rather than a handle.
+ */
 #include "tests/sim/disk.h"
 
 #include <errno.h>

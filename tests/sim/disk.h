@@ -6,17 +6,18 @@
  * keeps. Before each call that changes something the owner is asked whether it fails, and how.
  *
  * Several daemons live in one process: a life is one of them, from its start to its end. The owner
- * says on whose behalf calls are made (disk_set_life) before every call that may reach the store, its
- * closing included; a handle belongs to the life that opened it, and is used by no other. A life that
- * died can do nothing but close: every call on its handles fails and changes nothing. Its locks are
- * gone at once, as the kernel does it; its stores have to be closed before another life opens the same
- * files, since SQLite shares the memory of one file's handles in a process.
+ * says on whose behalf calls are made (disk_set_life) before every call that may reach the store,
+ * its closing included; a handle belongs to the life that opened it, and is used by no other. A
+ * life that died can do nothing but close: every call on its handles fails and changes nothing. Its
+ * locks are gone at once, as the kernel does it; its stores have to be closed before another life
+ * opens the same files, since SQLite shares the memory of one file's handles in a process.
  *
- * Killing a process leaves what it wrote: the system has it. A power cut kills every life and takes,
- * per file and sector of 512 bytes, any part of what was not synced since; files come back that were
- * deleted, and vanish that were created, when nothing synced the folder after that (the newest first).
- * What a sync that reported success was told of stays; what one that failed was told of is not made
- * good by the next, but by being written again, since systems take such pages for written.
+ * Killing a process leaves what it wrote: the system has it. A power cut kills every life and
+ * takes, per file and sector of 512 bytes, any part of what was not synced since; files come back
+ * that were deleted, and vanish that were created, when nothing synced the folder after that (the
+ * newest first). What a sync that reported success was told of stays; what one that failed was told
+ * of is not made good by the next, but by being written again, since systems take such pages
+ * for written.
  *
  * Everything is decided by the seed and by the order of calls. One disk at a time in a process.
  */
@@ -46,9 +47,13 @@ enum disk_fault {
 
 struct disk_options {
 	uint64_t seed;
-	/* The file is its base name. NULL: nothing fails. It may kill lives and cut the power itself. */
+	/*
+	 * The file is its base name. NULL: nothing fails. It may kill lives and cut the
+	 * power itself.
+	 */
 	enum disk_fault (*ask)(void *user, enum disk_call call, str file);
-	ov_time (*now)(void *user); /* what SQLite takes for the time; NULL: the same moment always */
+	/* what SQLite takes for the time; NULL: the same moment always */
+	ov_time (*now)(void *user);
 	void *user;
 	bool ask_reads;
 };

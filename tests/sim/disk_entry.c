@@ -1,7 +1,7 @@
 /*
  * The folder of the disk: which files are there, which of them would vanish or come back with the
- * power. Changes of a folder become durable in their order, as journaling file systems have it: a sync
- * of one that is new makes all before it durable.
+ * power. Changes of a folder become durable in their order, as journaling file systems have it: a
+ * sync of one that is new makes all before it durable.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -222,8 +222,8 @@ static size_t draw_state(struct rng *rng, size_t kept_of_8, size_t from, size_t 
 }
 
 /*
- * One sector of n versions. Number i is what it held before change i, n what it holds now. A truncate
- * that happened is behind us, one that did not is ahead.
+ * One sector of n versions. Number i is what it held before change i, n what it holds now. A
+ * truncate that happened is behind us, one that did not is ahead.
  */
 static uint64_t cut_sector(int fd, const struct disk_file *f, const struct disk_version *v,
 		size_t n, int64_t last_op, size_t kept_of_8, struct rng *rng)

@@ -2,7 +2,8 @@
 /*
  * What a seed's log says, and what the program says of it, for somebody who compares them
  * (tests/sim/oracle.py). One line of JSON for each: the records of the log as they are stored, the
- * reports as the operations answer them, and the rescue refs with what the model of git really holds.
+ * reports as the operations answer them, and the rescue refs with what the model of git
+ * really holds.
  */
 #include <stdio.h>
 

@@ -1,8 +1,9 @@
 #pragma once
 /*
- * Stands in for app/exec/executor and the drivers below it: carries out committed effects on the models of
- * git and machine, in the time that they take, listens to runs (with the real app/engine/run_output), takes the
- * looks that the tick asks for. Dies with its daemon: what was under way then is cut off anywhere.
+ * Stands in for app/exec/executor and the drivers below it: carries out committed effects on the
+ * models of git and machine, in the time that they take, listens to runs (with the real
+ * app/engine/run_output), takes the looks that the tick asks for. Dies with its daemon: what was
+ * under way then is cut off anywhere.
  */
 #include "core/event/event.h"
 #include "core/model/model.h"

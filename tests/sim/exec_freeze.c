@@ -1,4 +1,7 @@
-/* Runs that are held while their goal is paused, as app/exec/freeze does it: by what the state wants, again and again. */
+/*
+ * Runs that are held while their goal is paused, as app/exec/freeze does it: by what the state
+ * wants, again and again.
+ */
 #include "base/str.h"
 #include "core/event/event.h"
 #include "tests/sim/exec_impl.h"

@@ -44,7 +44,10 @@ struct sim_exec {
 	struct list tasks;
 	struct map runs; /* id -> struct exec_run */
 	struct map seen; /* id -> struct observation, the same runs */
-	/* Runs whose start failed: a second request gets the same answer, even before the first was heard. */
+	/*
+	 * Runs whose start failed: a second request gets the same answer, even before the first
+	 * was heard.
+	 */
 	struct map refused;
 	struct arena refused_ids;
 	uint64_t tasks_made;
@@ -89,7 +92,10 @@ void exec_runs_done(struct sim_exec *x);
 /* It is in our hands: fresh, or with a past that nobody heard. */
 void exec_silence_begin(struct exec_run *er, bool fresh);
 void exec_silence_heard(struct exec_run *er, const struct sim_run *r);
-/* What it says that it does now; does what its processes used since the look before show that it works? */
+/*
+ * What it says that it does now; does what its processes used since the look before show that
+ * it works?
+ */
 void exec_doing(struct exec_run *er, const struct sim_run *r);
 bool exec_process_lives(struct exec_run *er, const struct sim_run *r, bool compares);
 /* The longest that agents are silent in what the steps of their scripts leave out. */

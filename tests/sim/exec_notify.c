@@ -1,6 +1,6 @@
 /*
- * Channels to people outside: they take a notice, refuse it, or are not there. What was taken is the
- * world's and outlives daemons: s->told.
+ * Channels to people outside: they take a notice, refuse it, or are not there. What was taken is
+ * the world's and outlives daemons: s->told.
  */
 #include "base/str.h"
 #include "tests/sim/exec_impl.h"

@@ -26,7 +26,9 @@ static struct sim_question *answer(struct exec_task *t)
 	return NULL;
 }
 
-/* How the command ends: with a task, with none, or it fails. The one of a night fails more often. */
+/*
+ * How the command ends: with a task, with none, or it fails. The one of a night fails more often.
+ */
 static int exit_draw(struct sim *s)
 {
 	size_t kind = sim_below(s, RNG_POOL, 40), fails = s->o.night ? 36 : 39;
@@ -44,7 +46,9 @@ static struct sim_question *ask(struct exec_task *t)
 	q = &s->pool.p[s->pool.n - 1];
 	sim_name(q->effect, t->effect_id);
 	q->exit_code = exit_draw(s);
-	/* Some pools give out what they gave out before; one that never stops has no end to judge. */
+	/*
+	 * Some pools give out what they gave out before; one that never stops has no end to judge.
+	 */
 	q->again = q->exit_code == 4 && s->tasks && !s->o.night && sim_odds(s, RNG_POOL, 50) &&
 			s->repeated < REPEATS_MAX;
 	if (q->again) {

@@ -1,4 +1,7 @@
-/* Runs, as the executor's stand-in handles them: as app/exec/executor_run.c does, on the model of the machine. */
+/*
+ * Runs, as the executor's stand-in handles them: as app/exec/executor_run.c does, on the model of
+ * the machine.
+ */
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -39,7 +42,9 @@ void exec_runs_done(struct sim_exec *x)
 	arena_done(&x->refused_ids);
 }
 
-/* What it says that it has used; the tick is asked when the level of its goal's budget may change. */
+/*
+ * What it says that it has used; the tick is asked when the level of its goal's budget may change.
+ */
 static void hear_usage(struct exec_run *er, const struct sim_run *r)
 {
 	const struct run *run = state_run(exec_state(er->x), er->id);
@@ -88,7 +93,10 @@ static void hear(struct exec_run *er, const struct sim_run *r)
 	er->offset = output.n;
 }
 
-/* What it says of a person that it waits for; silence about it is not heard, only what comes after it. */
+/*
+ * What it says of a person that it waits for; silence about it is not heard, only what comes
+ * after it.
+ */
 static void hear_waiting(struct exec_run *er, const struct sim_run *r)
 {
 	struct observation *o = &er->seen;
@@ -133,7 +141,10 @@ static void sends_end(struct sim_exec *x, str run_id)
 	}
 }
 
-/* As agent/fact/account judges: by what it said, whatever its exit status; a limit is a trouble like any other. */
+/*
+ * As agent/fact/account judges: by what it said, whatever its exit status; a limit is a trouble
+ * like any other.
+ */
 static void put_verdict(struct arena *a, value *v, const struct machine_end *end)
 {
 	str trouble = end->limit.n ? end->limit : end->trouble;
@@ -421,7 +432,10 @@ struct unanswered {
 	uint64_t number;
 };
 
-/* As drive/run: who waits for the shim's answer gives up after a while, and nobody knows whether it arrived. */
+/*
+ * As drive/run: who waits for the shim's answer gives up after a while, and nobody knows whether
+ * it arrived.
+ */
 static void no_answer(struct sim *s, void *arg)
 {
 	const struct unanswered *m = arg;
@@ -506,7 +520,10 @@ struct look {
 	char run[SIM_NAME_MAX];
 };
 
-/* As app/watch/observe: the first look, or the first after output, is only something to compare with. */
+/*
+ * As app/watch/observe: the first look, or the first after output, is only something to
+ * compare with.
+ */
 static void look_at_processes(struct exec_run *er)
 {
 	struct sim *s = er->x->s;

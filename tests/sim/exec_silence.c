@@ -1,7 +1,8 @@
 /*
- * What runs do and how long they are silent, as app/watch/observe hears it: for core/state/habit to learn from. The
- * steps of a script are few and long; the many short calls and thoughts that a real run has besides are
- * noted when it begins, so that a handful of runs is enough to know an agent by.
+ * What runs do and how long they are silent, as app/watch/observe hears it: for core/state/habit to
+ * learn from. The steps of a script are few and long; the many short calls and thoughts that a real
+ * run has besides are noted when it begins, so that a handful of runs is enough to know an
+ * agent by.
  */
 #include "base/str.h"
 #include "core/life/process_life.h"

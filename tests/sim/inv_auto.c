@@ -12,7 +12,9 @@ static bool is_given_up(const struct event *e)
 							STR("human:")));
 }
 
-/* How many tasks in a row were given up. A person who settles one of them begins the count again. */
+/*
+ * How many tasks in a row were given up. A person who settles one of them begins the count again.
+ */
 static void count_task(struct checker *c, const struct event *e)
 {
 	struct node_book *n = book_node(c, e->goal, e->node);
@@ -101,7 +103,9 @@ static void check_entry(struct checker *c, const struct event *e)
 	}
 }
 
-/* There is room for a moment at every hour: people hear of it once, until it is fine or they acted. */
+/*
+ * There is room for a moment at every hour: people hear of it once, until it is fine or they acted.
+ */
 static void note_budget(struct checker *c, const struct event *e)
 {
 	const struct goal_book *g = e->goal.n ? book_goal(c, e->goal) : NULL;
@@ -184,7 +188,9 @@ static bool is_retried(const struct checker *c, const struct as_book *as, ov_tim
 			as->not_before > at && as->moved_at <= at && as_waits(c, as, at);
 }
 
-/* Whatever made it fail may make the next task fail as well: it is settled before another is drawn. */
+/*
+ * Whatever made it fail may make the next task fail as well: it is settled before another is drawn.
+ */
 static void failed_event(struct checker *c, const struct event *e)
 {
 	int64_t busy = 0, retried = 0;

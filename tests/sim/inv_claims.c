@@ -244,7 +244,10 @@ const struct invariant inv_fenced = {
 
 /* ---- report_once ---- */
 
-/* As many as at once, those that change the status, one a second; a daemon that is started begins anew. */
+/*
+ * As many as at once, those that change the status, one a second; a daemon that is started
+ * begins anew.
+ */
 static void check_report_pace(struct checker *c, const struct event *e, struct run_book *r)
 {
 	if (!r->reports || r->reports_life != c->s->lives) {

@@ -1,13 +1,14 @@
 /*
- * Time that a run took, and was silent for, is time that passed while the machine was awake: whatever
- * its clock shows, whether a daemon was up meanwhile or not.
+ * Time that a run took, and was silent for, is time that passed while the machine was awake:
+ * whatever its clock shows, whether a daemon was up meanwhile or not.
  */
 #include "base/str.h"
 #include "core/daemon/daemon.h"
 #include "tests/sim/check_impl.h"
 
 enum {
-	SLACK_MS = 90000, /* what is not told of, being little, and how long an event is on its way */
+	/* what is not told of, being little, and how long an event is on its way */
+	SLACK_MS = 90000,
 };
 
 /* The world's time is that in which the machine is awake. */

@@ -1,7 +1,7 @@
 /*
- * What is known before a silent run is judged: the first look of a daemon is only something to compare
- * later ones with, so whoever has just begun cannot tell a run that hangs from one that works. Nothing
- * is given up, and nobody asked, on what a daemon before it saw.
+ * What is known before a silent run is judged: the first look of a daemon is only something to
+ * compare later ones with, so whoever has just begun cannot tell a run that hangs from one that
+ * works. Nothing is given up, and nobody asked, on what a daemon before it saw.
  */
 #include "base/str.h"
 #include "core/tick/reconcile.h"
@@ -118,8 +118,8 @@ static void check_still(struct checker *c, const struct as_book *as)
 }
 
 /*
- * "Busy, but shows nothing" is told of whoever is busy. When nothing could be seen of any run, the first look
- * after it compares with one from before: what it did since may be as long ago.
+ * "Busy, but shows nothing" is told of whoever is busy. When nothing could be seen of any run, the
+ * first look after it compares with one from before: what it did since may be as long ago.
  */
 static void still_event(struct checker *c, const struct event *e)
 {

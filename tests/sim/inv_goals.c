@@ -295,7 +295,9 @@ const struct invariant inv_over_is_over = {
 
 /* ---- idle_is_idle ---- */
 
-/* Nothing is to be done by anybody but people who have been asked, and nothing is to be waited for. */
+/*
+ * Nothing is to be done by anybody but people who have been asked, and nothing is to be waited for.
+ */
 static bool is_idle(const struct state *s)
 {
 	if (!list_empty(&s->ready) || !list_empty(&s->queued) || !list_empty(&s->waiting) ||

@@ -1,7 +1,7 @@
 /*
- * What is learned of agents: from runs that ended well alone, from silences that were the agent's own, so
- * many of one run. Counted a second time from the log, so that it is known after which silence a run may
- * be asked (inv_harm.c judges by it).
+ * What is learned of agents: from runs that ended well alone, from silences that were the agent's
+ * own, so many of one run. Counted a second time from the log, so that it is known after which
+ * silence a run may be asked (inv_harm.c judges by it).
  */
 #include "base/str.h"
 #include "tests/sim/check_impl.h"
@@ -108,7 +108,9 @@ static void learned_from(struct checker *c, const struct event *e, int longest)
 				(long long)(silence_end(longest) / OV_SECOND));
 }
 
-/* A person is told of a tool that is at work for longer than this one usually is, and not before. */
+/*
+ * A person is told of a tool that is at work for longer than this one usually is, and not before.
+ */
 static void told_of_tool(struct checker *c, const struct event *e)
 {
 	const struct as_book *as = book_as(c, e->assignment);

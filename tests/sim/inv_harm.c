@@ -1,6 +1,7 @@
 /*
- * What may be done to a run that nobody ordered to end: nothing while it is seen to live, and little
- * on doubtful evidence. Judged by what the daemon knew when it decided, on the clock that it read.
+ * What may be done to a run that nobody ordered to end: nothing while it is seen to live, and
+ * little on doubtful evidence. Judged by what the daemon knew when it decided, on the clock that
+ * it read.
  */
 #include "base/str.h"
 #include "core/tick/reconcile.h"
@@ -248,7 +249,10 @@ static bool is_running(const struct as_book *as)
 					as->status == AS_STALLED);
 }
 
-/* More than half of at least five within the time of one silence: the fault is ours, none is touched. */
+/*
+ * More than half of at least five within the time of one silence: the fault is ours, none
+ * is touched.
+ */
 static void outage_event(struct checker *c, const struct event *e)
 {
 	const struct as_book *own = book_as(c, e->assignment);

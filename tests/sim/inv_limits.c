@@ -47,7 +47,10 @@ static void check_limited(struct checker *c, const struct event *e)
 				EV_ARG(e), (long long)(resets_at - e->at));
 }
 
-/* Its work goes on to be checked: whoever said before its end that the agent is logged out was wrong. */
+/*
+ * Its work goes on to be checked: whoever said before its end that the agent is logged out
+ * was wrong.
+ */
 static void check_disproved(struct checker *c, const struct event *e)
 {
 	const struct as_book *as = book_as(c, e->assignment);
@@ -110,7 +113,9 @@ static bool is_newest_claim(const struct checker *c, const struct assignment *as
 	return r && str_eq(r->goal_id, as->node->goal->id) && str_eq(r->node_id, as->node->id);
 }
 
-/* One run tries it; whoever said that the agent is limited leaves that to others, if there are any. */
+/*
+ * One run tries it; whoever said that the agent is limited leaves that to others, if there are any.
+ */
 static void check_trial(struct checker *c, const struct event *e)
 {
 	const struct assignment *as = state_assignment(c->shadow, e->assignment);
@@ -130,7 +135,10 @@ static void check_trial(struct checker *c, const struct event *e)
 					       " tries what it said itself, before " STR_FMT,
 					EV_ARG(e), STR_ARG(as->id), STR_ARG(o->id));
 	}
-	/* Of several who said so, the one that did so longer ago may be tried before one that has not begun. */
+	/*
+	 * Of several who said so, the one that did so longer ago may be tried before one that
+	 * has not begun.
+	 */
 	if (!is_newest_claim(c, as))
 		return;
 	sl = slots_init(c->shadow, p, e->at);
@@ -154,7 +162,10 @@ static void limits_event(struct checker *c, const struct event *e)
 
 	if (e->kind == EV_RUN_ENDED)
 		note_claim(c, e, value_int_at(e->data, "resets_at_ms"));
-	/* Between its run's end and this the agent may have been lifted, by another run that ended well. */
+	/*
+	 * Between its run's end and this the agent may have been lifted, by another run that
+	 * ended well.
+	 */
 	if (e->kind == EV_AGENT_LIMITED) {
 		const struct run *r = state_run(c->shadow, e->run);
 

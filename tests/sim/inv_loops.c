@@ -1,6 +1,6 @@
 /*
- * Loops that were planted and loops that only look like one: the machine knows which run was a turn of
- * what, so what oversight makes of the same runs can be judged without asking it.
+ * Loops that were planted and loops that only look like one: the machine knows which run was a turn
+ * of what, so what oversight makes of the same runs can be judged without asking it.
  */
 #include "base/str.h"
 #include "core/oversight/detect.h"
@@ -40,7 +40,9 @@ static bool as_expected(enum machine_loop loop, const value *it)
 	}
 }
 
-/* Trees are the same again only where the assignment is, and every agent has its own way to crash. */
+/*
+ * Trees are the same again only where the assignment is, and every agent has its own way to crash.
+ */
 static bool goes_on(const struct loop_book *l, enum machine_loop loop, const struct event *e)
 {
 	const value *it = value_at(e->data, "iteration");

@@ -53,7 +53,10 @@ const struct invariant inv_good_tasks_done = {
 
 /* ---- few_entries ---- */
 
-/* How many entries of a kind there may be in two nights, about one agent, or about one task or goal. */
+/*
+ * How many entries of a kind there may be in two nights, about one agent, or about one task
+ * or goal.
+ */
 static const struct entry_bound {
 	const char *kind;
 	bool by_agent;
@@ -61,7 +64,10 @@ static const struct entry_bound {
 } bounds[] = {
 	{ "agent_failing", true, 1 },
 	{ "login", true, 1 },
-	/* The first tasks of one that changes nothing: those that it had before it was given no more. */
+	/*
+	 * The first tasks of one that changes nothing: those that it had before it was given
+	 * no more.
+	 */
 	{ "no_changes", true, 6 },
 	{ "auto_paused", false, 1 },
 	{ "task_pool", false, 1 },
@@ -82,7 +88,10 @@ static str agent_of(struct checker *c, str goal, str node, str question)
 	return n && n->as ? n->as->agent : STR("");
 }
 
-/* The same cause: an agent, or a task or goal; and the checkout, which is in the way of all or of none. */
+/*
+ * The same cause: an agent, or a task or goal; and the checkout, which is in the way of all or
+ * of none.
+ */
 static bool same_cause(struct checker *c, const struct escalation_book *x, const struct event *e)
 {
 	str kind = value_str_at(e->data, "kind"), question = value_str_at(e->data, "question");

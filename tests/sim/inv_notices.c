@@ -3,7 +3,9 @@
 #include "core/inbox/notices.h"
 #include "tests/sim/check_impl.h"
 
-/* So long a notice that may go now may lie about: a few at a time go, and the daemon may be down. */
+/*
+ * So long a notice that may go now may lie about: a few at a time go, and the daemon may be down.
+ */
 #define NOTICE_PATIENCE (2 * OV_HOUR)
 
 static bool was_taken(const struct checker *c, str notice)

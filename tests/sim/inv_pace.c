@@ -1,4 +1,7 @@
-/* How fast and how often: caps, waits, minimum intervals, quiet hours, places. All on the clock of the log. */
+/*
+ * How fast and how often: caps, waits, minimum intervals, quiet hours, places. All on the clock
+ * of the log.
+ */
 #include "base/arena.h"
 #include "base/str.h"
 #include "tests/sim/check_impl.h"
@@ -28,7 +31,9 @@ static bool in_quiet_hours(const struct policy *p, ov_time at)
 	return minute >= p->quiet_from || minute < p->quiet_to;
 }
 
-/* What each cause may cost before somebody is asked, and the least wait before it is tried again. */
+/*
+ * What each cause may cost before somebody is asked, and the least wait before it is tried again.
+ */
 static int64_t cause_cap(const struct policy *p, enum cause cause)
 {
 	switch (cause) {
@@ -77,7 +82,10 @@ static void pace_moved(struct checker *c, const struct event *e, struct node_boo
 	ov_time least = n->wait_least;
 
 	n->wait_least = 0;
-	/* A checkout that stays in the way has ended auto mode: with the next daemon it begins anew. */
+	/*
+	 * A checkout that stays in the way has ended auto mode: with the next daemon it
+	 * begins anew.
+	 */
 	if (value_bool_at(e->data, "anew"))
 		memset(n->failures, 0, sizeof(n->failures));
 	if (!least || e->at != n->wait_from || event_status(e, "stage", &stages) == STAGE_NONE)
@@ -343,7 +351,9 @@ static void places_lane(struct checker *c, const struct event *e, str agent)
 				(long long)(l->resets_at ? l->resets_at - e->at : 0));
 }
 
-/* Of new work everything counts that has a place or is about to take one; of a run the other runs. */
+/*
+ * Of new work everything counts that has a place or is about to take one; of a run the other runs.
+ */
 static void places_agent(struct checker *c, const struct event *e, str agent)
 {
 	const struct policy *p = policy_of(c);

@@ -1,4 +1,6 @@
-/* What oversight has stopped stays so until a person has a say, and how a goal fares is told truly. */
+/*
+ * What oversight has stopped stays so until a person has a say, and how a goal fares is told truly.
+ */
 #include "base/str.h"
 #include "tests/sim/check_impl.h"
 #include "tests/sim/machine.h"
@@ -48,7 +50,9 @@ static void stopped_event(struct checker *c, const struct event *e)
 		stopped_node(c, e, n);
 }
 
-/* Whoever is at work in an aborted goal is told to end. Of a blocked task's run that is so already. */
+/*
+ * Whoever is at work in an aborted goal is told to end. Of a blocked task's run that is so already.
+ */
 static void stopped_step(struct checker *c)
 {
 	for (size_t i = 0; c->news && i < c->live.n; i++) {

@@ -1,4 +1,7 @@
-/* The accept queue and the pool of tasks: one at a time, nothing past the gate, no task lost or doubled. */
+/*
+ * The accept queue and the pool of tasks: one at a time, nothing past the gate, no task lost
+ * or doubled.
+ */
 #include "base/arena.h"
 #include "base/str.h"
 #include "tests/sim/check_impl.h"

@@ -6,7 +6,10 @@
 #include "tests/sim/disk.h"
 #include "tests/sim/exec.h"
 
-/* How often it is looked at, how often while something is only about to begin, and how long it may be so. */
+/*
+ * How often it is looked at, how often while something is only about to begin, and how long it
+ * may be so.
+ */
 #define REASONS_EVERY (20 * OV_MINUTE)
 #define REASONS_SOON OV_MINUTE
 #define ABOUT_TO_MOST (10 * OV_MINUTE)
@@ -54,7 +57,9 @@ static void not_shown(struct checker *c, const struct node *n, const char *what,
 			STR_ARG(said));
 }
 
-/* That it is about to begin is a reason for a while only; nobody knows how the machine is, though. */
+/*
+ * That it is about to begin is a reason for a while only; nobody knows how the machine is, though.
+ */
 static void about_to(struct checker *c, const struct node *n, str said)
 {
 	struct node_book *b = book_node(c, n->goal->id, n->id);
@@ -67,7 +72,10 @@ static void about_to(struct checker *c, const struct node *n, str said)
 		not_shown(c, n, "does not go on, though it is shown as about to", said);
 }
 
-/* The reason that the queue gives is in status, too: in the row of its worker, or among those of its kind. */
+/*
+ * The reason that the queue gives is in status, too: in the row of its worker, or among those
+ * of its kind.
+ */
 static void in_status(struct checker *c, const struct node *n, const value *row,
 		const value *running, const value *status)
 {

@@ -1,4 +1,7 @@
-/* The log and its fold: nothing in it changes, it says the same to everybody, and it fits in memory. */
+/*
+ * The log and its fold: nothing in it changes, it says the same to everybody, and it fits
+ * in memory.
+ */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

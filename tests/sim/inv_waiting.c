@@ -1,6 +1,7 @@
 /*
- * Runs that wait for a person: the person is told, once for each wait; meanwhile the run is left as it
- * is; and when it goes on nobody is asked any more. What agents really wait for the machine knows.
+ * Runs that wait for a person: the person is told, once for each wait; meanwhile the run is left as
+ * it is; and when it goes on nobody is asked any more. What agents really wait for the
+ * machine knows.
  */
 #include "base/str.h"
 #include "core/tick/reconcile.h"

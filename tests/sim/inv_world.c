@@ -1,4 +1,7 @@
-/* What the kernel of the simulator judges itself, as it happens; here are the rows, and how they are broken. */
+/*
+ * What the kernel of the simulator judges itself, as it happens; here are the rows, and how
+ * they are broken.
+ */
 #include <stdio.h>
 
 #include "base/arena.h"

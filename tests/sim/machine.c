@@ -540,7 +540,10 @@ void machine_listen(struct machine *m, struct sim_run *r, int life, machine_hear
 		machine_heard_fn *ended)
 {
 	assert(r->m == m);
-	/* Each daemon hears for itself; one that was taken over from makes the younger deaf no more. */
+	/*
+	 * Each daemon hears for itself; one that was taken over from makes the younger deaf
+	 * no more.
+	 */
 	if (life < r->life)
 		return;
 	r->life = life;

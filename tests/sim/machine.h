@@ -1,10 +1,10 @@
 #pragma once
 /*
  * Where runs live: shims and the agents in them, which go on when a daemon dies. An agent follows a
- * script that is drawn when it starts (script.c has the table): what it writes, says, commits, how it
- * ends, what it does when it is told something or asked to stop. Knows nothing of the engine; the
- * stand-in of the executor listens to runs and gives them orders, as app/exec/executor does through
- * drive/run. What really happened is on record here for the invariants.
+ * script that is drawn when it starts (script.c has the table): what it writes, says, commits, how
+ * it ends, what it does when it is told something or asked to stop. Knows nothing of the engine;
+ * the stand-in of the executor listens to runs and gives them orders, as app/exec/executor does
+ * through drive/run. What really happened is on record here for the invariants.
  */
 #include "core/model/silence.h"
 #include "tests/sim/sim.h"
@@ -61,29 +61,37 @@ ov_time machine_output_at(const struct sim_run *r);
 /* What it has used so far, as its output tells; 0: nothing was told yet. */
 void machine_used(const struct sim_run *r, int64_t *ret_tokens, int64_t *ret_cost_microusd);
 /*
- * Who is told of new output and of the end, in the queue of this life; one at a time, the last wins.
- * Told through CHANNEL_OUTPUT and CHANNEL_END. Listening to a run that is over tells its end.
+ * Who is told of new output and of the end, in the queue of this life; one at a time, the last
+ * wins. Told through CHANNEL_OUTPUT and CHANNEL_END. Listening to a run that is over tells its end.
  */
 typedef void machine_heard_fn(struct sim *s, int life, str run_id);
 void machine_listen(struct machine *m, struct sim_run *r, int life, machine_heard_fn *output,
 		machine_heard_fn *ended);
-/* Gives it to the agent unless the shim took this dispatch before. 0; OV_ESTATE: refused, it is over or reads nothing. */
+/*
+ * Gives it to the agent unless the shim took this dispatch before. 0; OV_ESTATE: refused, it is
+ * over or reads nothing.
+ */
 int machine_deliver(struct machine *m, str run_id, str dispatch_id, str text, struct ov_err *err);
 /* Asks it to stop; killed after the grace. Its end follows. */
 void machine_stop(struct machine *m, str run_id);
-/* Its processes are held, or go on; false: it has no group by which that could be done, or is over. */
+/*
+ * Its processes are held, or go on; false: it has no group by which that could be done, or is over.
+ */
 bool machine_hold(struct machine *m, str run_id, bool held);
 /* Since when it is held, on the clock of the world; 0: it is not. */
 ov_time machine_held_since(const struct machine *m, str run_id);
-/* CPU and IO that its processes have used so far: grows while they do anything. OV_ENOTFOUND: not known. */
+/*
+ * CPU and IO that its processes have used so far: grows while they do anything. OV_ENOTFOUND:
+ * not known.
+ */
 int machine_usage(struct machine *m, str run_id, uint64_t *ret, struct ov_err *err);
 /* The session that it has said it is; empty: nothing was said yet. */
 str machine_session(const struct sim_run *r);
 /* Does the agent wait for a person, as its stream would tell? Empty: no. */
 str machine_waits(const struct sim_run *r);
 /*
- * Which of its waits that is, or was last (0: it never waited), and since when it waits, or goes on, in
- * the time of the world.
+ * Which of its waits that is, or was last (0: it never waited), and since when it waits, or goes
+ * on, in the time of the world.
  */
 unsigned machine_wait_number(const struct sim_run *r);
 ov_time machine_waits_since(const struct sim_run *r);
@@ -101,8 +109,8 @@ ov_time machine_longest_silence(const struct sim_run *r);
 void machine_restart(struct machine *m);
 
 /*
- * What the check command finds in a worktree: false when the newest run's node has files there that an
- * agent made without care. Later attempts mend them.
+ * What the check command finds in a worktree: false when the newest run's node has files there that
+ * an agent made without care. Later attempts mend them.
  */
 bool machine_check_passes(struct machine *m, str worktree);
 /* What that command prints, and what is in it for who reads test summaries and coverage reports. */
@@ -118,7 +126,9 @@ void machine_check(struct machine *m, str worktree, struct arena *a, struct mach
 enum { MACHINE_SHARED_FILES = 6 };
 str machine_shared_file(struct arena *a, size_t i);
 
-/* The scripts that agents follow, by number, for listings; false: there is none with this number. */
+/*
+ * The scripts that agents follow, by number, for listings; false: there is none with this number.
+ */
 bool machine_script(size_t i, const char **ret_name, const char **ret_help);
 
 /* ---- what really happened, for the invariants ---- */
@@ -133,16 +143,16 @@ bool machine_strong_life(const struct machine *m, str run_id, ov_time within);
 /* Processes that were left behind by runs that are over. */
 unsigned machine_orphans(const struct machine *m);
 /*
- * Words of people are marked (MACHINE_NOTE and a number). How often agents got the note in a text, by
- * whatever way; and the last that one and the same session got twice (empty: none).
+ * Words of people are marked (MACHINE_NOTE and a number). How often agents got the note in a text,
+ * by whatever way; and the last that one and the same session got twice (empty: none).
  */
 #define MACHINE_NOTE "note-"
 str machine_note_in(str text);
 unsigned machine_noted(const struct machine *m, str note);
 str machine_repeated(const struct machine *m);
 /*
- * What a run was a turn of, when it came to its end undisturbed: a loop of some kind, or one that only
- * takes long. The instruction begins with these words when there is a new strategy in it.
+ * What a run was a turn of, when it came to its end undisturbed: a loop of some kind, or one that
+ * only takes long. The instruction begins with these words when there is a new strategy in it.
  */
 #define MACHINE_GUIDANCE "From the overseer of this task"
 enum machine_loop {
@@ -155,6 +165,8 @@ enum machine_loop {
 	LOOP_BURN,    /* something else fails each time, without end */
 };
 enum machine_loop machine_loop_of(const struct machine *m, str run_id);
-/* For tests that break an invariant on purpose: a second agent for a run that lives; input twice. */
+/*
+ * For tests that break an invariant on purpose: a second agent for a run that lives; input twice.
+ */
 void machine_sabotage_second(struct machine *m, str run_id);
 void machine_sabotage_deafness(struct machine *m, bool no_dedupe);

@@ -1,5 +1,8 @@
 #pragma once
-/* What machine.c and script*.c share: runs, the steps of their agents, what is remembered. Private to them. */
+/*
+ * What machine.c and script*.c share: runs, the steps of their agents, what is remembered.
+ * Private to them.
+ */
 #include "base/map.h"
 #include "base/vec.h"
 #include "tests/sim/machine.h"
@@ -178,7 +181,10 @@ struct taken *taken_of(struct machine *m, str dispatch_id);
 /* ---- machine_session.c ---- */
 void sessions_init(struct machine *m);
 void sessions_done(struct machine *m);
-/* As its script says, after it has said that it is ready; unless what it shall go on with is not there. */
+/*
+ * As its script says, after it has said that it is ready; unless what it shall go on with is
+ * not there.
+ */
 void compose_kept(struct sim_run *r);
 /* It has got this text: the words of people in it are noted. */
 void run_notes(struct sim_run *r, str text);

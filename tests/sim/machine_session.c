@@ -1,7 +1,8 @@
 /*
- * Sessions that agents keep: an agent says which one it is when it is ready, which may be late or never;
- * a later run of it goes on with it, unless its files are gone. And the words of people, which reach an
- * agent with its instruction, by its input, or when it would stop and asks what else there is.
+ * Sessions that agents keep: an agent says which one it is when it is ready, which may be late or
+ * never; a later run of it goes on with it, unless its files are gone. And the words of people,
+ * which reach an agent with its instruction, by its input, or when it would stop and asks what
+ * else there is.
  */
 #include "base/alloc.h"
 #include "base/str.h"

@@ -1,9 +1,9 @@
 #pragma once
 /*
  * People: those who give goals and answer, late, twice or never, through the real table of
- * operations; and the user who works in the checkout meanwhile. Requests travel through the channels
- * and meet whatever daemon is up. What was answered is remembered, for the invariants: it must
- * survive everything.
+ * operations; and the user who works in the checkout meanwhile. Requests travel through the
+ * channels and meet whatever daemon is up. What was answered is remembered, for the invariants: it
+ * must survive everything.
  */
 #include "tests/sim/sim.h"
 

@@ -1,6 +1,7 @@
 /*
- * Requests on their way to whatever daemon is up, the daemon's side of them as app/daemon/server has it,
- * and the way back. Bytes travel, as over the socket; a daemon that dies answers nothing any more.
+ * Requests on their way to whatever daemon is up, the daemon's side of them as app/daemon/server
+ * has it, and the way back. Bytes travel, as over the socket; a daemon that dies answers
+ * nothing any more.
  */
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -15,7 +16,9 @@
 
 enum { TRIES_MAX = 4, WAY_MS = 20 };
 
-/* In the queue: a request or an answer. Whole, since it may come when the asker has forgotten it. */
+/*
+ * In the queue: a request or an answer. Whole, since it may come when the asker has forgotten it.
+ */
 struct letter {
 	uint64_t id;
 	char op[SIM_NAME_MAX];

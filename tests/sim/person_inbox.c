@@ -1,7 +1,7 @@
 /*
- * What needs a person, and what people make of it: they answer with one of the options, in their own
- * words, with nonsense, twice, or close it. When all is quiet they come to an end with everything:
- * what they paused goes on, what nothing helps is given up.
+ * What needs a person, and what people make of it: they answer with one of the options, in their
+ * own words, with nonsense, twice, or close it. When all is quiet they come to an end with
+ * everything: what they paused goes on, what nothing helps is given up.
  */
 #include "base/arena.h"
 #include "base/str.h"
@@ -292,7 +292,10 @@ static void blocked_seen(struct people *p, const struct asked *q, int r, const v
 		bool ours = str_is(block, "person") || str_is(block, "paused") ||
 				str_is(block, "credential");
 
-		/* What has an entry in the inbox is answered there; what it was closed for is ours now. */
+		/*
+		 * What has an entry in the inbox is answered there; what it was closed for is
+		 * ours now.
+		 */
 		if (!ours && times_answered(p, key) < HOPE)
 			continue;
 		params_text(&a, params, "reason", "all is quiet");
@@ -311,7 +314,9 @@ static bool is_standing(const value *goal)
 	return str_starts(value_str_at(goal, "title"), STR("Tasks "));
 }
 
-/* Active, but nothing is left to do in it, and its question was closed: it gets a plan, or is over. */
+/*
+ * Active, but nothing is left to do in it, and its question was closed: it gets a plan, or is over.
+ */
 static void idle_seen(struct people *p, const struct asked *q, int r, const value *result)
 {
 	const value *goals = value_at(result, "goals");

@@ -1,6 +1,7 @@
 /*
- * The user at work in the checkout, beside everything else: in good order, in a mess, or not at all.
- * He knows nothing of the daemon. When all is quiet he leaves a clean checkout on the target branch.
+ * The user at work in the checkout, beside everything else: in good order, in a mess, or not at
+ * all. He knows nothing of the daemon. When all is quiet he leaves a clean checkout on the
+ * target branch.
  */
 #include "base/alloc.h"
 #include "base/arena.h"

@@ -1,9 +1,9 @@
 /*
- * sim-quality [--seed N] [--traces N] [--history N] [--set 'KEY = VALUE']... [--json] [--check]: plays
- * labelled traces against our policy, with the defaults of the configuration or with options set otherwise,
- * and against plain silence timers, and prints what each of them did. With --check it fails unless
- * ours kills nothing that is healthy, misses nothing that is sick, and is sooner than every timer
- * that kills nothing that is healthy. docs/quality.md.
+ * sim-quality [--seed N] [--traces N] [--history N] [--set 'KEY = VALUE']... [--json] [--check]:
+ * plays labelled traces against our policy, with the defaults of the configuration or with options
+ * set otherwise, and against plain silence timers, and prints what each of them did. With --check
+ * it fails unless ours kills nothing that is healthy, misses nothing that is sick, and is sooner
+ * than every timer that kills nothing that is healthy. docs/quality.md.
  */
 #include "tests/test.h"
 
@@ -50,8 +50,8 @@ struct quality {
 };
 
 /*
- * Fleets count as many agents as they have: fewer of them, so that no kind outweighs the others. How many
- * of the loops write something new each time is not known; one in five.
+ * Fleets count as many agents as they have: fewer of them, so that no kind outweighs the others.
+ * How many of the loops write something new each time is not known; one in five.
  */
 static size_t cases_of(const struct quality *q, enum kind kind)
 {
@@ -62,7 +62,9 @@ static size_t cases_of(const struct quality *q, enum kind kind)
 	return fleet ? MAX(q->traces / 12, (size_t)1) : q->traces;
 }
 
-/* The shortest timer, in whole minutes, that kills nothing of this that is healthy; nor in outages. */
+/*
+ * The shortest timer, in whole minutes, that kills nothing of this that is healthy; nor in outages.
+ */
 static ov_time best_timer(const struct quality *q, struct test_case *c, bool outages)
 {
 	ov_time longest = 0;

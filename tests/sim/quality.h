@@ -4,9 +4,9 @@
  * real core in virtual time and against plain silence timers, and what each policy did to them is
  * compared with the label.
  *
- * A trace is the truth about one run as plain facts: when it writes, what it uses, when its worktree
- * changes, what its agent says of itself, how it ends, and since when it is sick. Nothing here reads
- * a clock; the same seed gives the same traces everywhere.
+ * A trace is the truth about one run as plain facts: when it writes, what it uses, when its
+ * worktree changes, what its agent says of itself, how it ends, and since when it is sick. Nothing
+ * here reads a clock; the same seed gives the same traces everywhere.
  *
  * quality_kinds.c  the kinds of traces, with where their durations come from
  * quality_trace.c  what a trace shows at a moment
@@ -26,7 +26,8 @@ enum {
 	SPANS_MAX = 160,
 	FLEET_MAX = 20, /* agents of one case at most */
 	HISTORY_HORIZON = 10 * OV_HOUR,
-	PASTS = 10, /* of agents that do the same: cases share them, since playing them takes time */
+	/* of agents that do the same: cases share them, since playing them takes time */
+	PASTS = 10,
 	STRANGE_EVERY = 50, /* after so many runs of its own kind an agent had one of any other */
 };
 

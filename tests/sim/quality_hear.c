@@ -1,7 +1,7 @@
 /*
- * What the daemon hears of a run, by the same code: app/watch/observe.c keeps a core/model/silence book of each, and
- * the executor feeds agent/fact/repeats with what agents write that tell nothing of themselves, and
- * agent/fact/calls with what the others call.
+ * What the daemon hears of a run, by the same code: app/watch/observe.c keeps a core/model/silence
+ * book of each, and the executor feeds agent/fact/repeats with what agents write that tell nothing
+ * of themselves, and agent/fact/calls with what the others call.
  */
 #include "tests/test.h"
 

@@ -1,9 +1,9 @@
 /*
  * What an agent did before the case: runs that ended well, of which the core learns how long it is
- * silent. An agent's runs are much alike, since its model, its tools and its repository are the same:
- * most are of its own kind, a few of any. They are played as the case is: the core looks at them when it
- * would look, asks whom it would ask, and what run.end tells is what the daemon heard. What the core
- * made of that is kept, for other cases with the same past.
+ * silent. An agent's runs are much alike, since its model, its tools and its repository are the
+ * same: most are of its own kind, a few of any. They are played as the case is: the core looks at
+ * them when it would look, asks whom it would ask, and what run.end tells is what the daemon heard.
+ * What the core made of that is kept, for other cases with the same past.
  */
 #include "tests/test.h"
 

@@ -4,18 +4,19 @@
  *
  * - Compaction: in a fleet of 751 sessions the median was 156 s, and a watchdog of 180 s killed 33
  *   of them while they compacted; up to twenty minutes were seen.
- * - A request to a model: agents wait ten minutes for an answer by default before they try again and
- *   say so; models on slow machines, for which that is raised, take up to twenty.
+ * - A request to a model: agents wait ten minutes for an answer by default before they try again
+ *   and say so; models on slow machines, for which that is raised, take up to twenty.
  * - An overloaded API is tried again ten times, from 588 ms on, doubling, with a line each time.
- * - Tools: a command of an agent commonly ends within ten minutes; big builds and whole test suites,
- *   which agents run in the background or without that limit, take up to two hours.
- * - Polls for a server or a deployment are written by agents as loops with a sleep and the same line each
- *   time; the command that they are ends after two minutes by default, and after ten commonly.
+ * - Tools: a command of an agent commonly ends within ten minutes; big builds and whole test
+ *   suites, which agents run in the background or without that limit, take up to two hours.
+ * - Polls for a server or a deployment are written by agents as loops with a sleep and the same
+ *   line each time; the command that they are ends after two minutes by default, and after
+ *   ten commonly.
  * - Ordinary work writes something every few seconds, sometimes nothing for two minutes: a check of
  *   30 s killed live sessions.
  * - An idle agent is no dead process: it uses up to half a percent of a processor and some bytes of
- *   IO for its own timers and keep-alives. One that tells what it does is bigger: opencode was measured
- *   at 1.4 %, the screen of Claude Code at up to 2.5 %.
+ *   IO for its own timers and keep-alives. One that tells what it does is bigger: opencode was
+ *   measured at 1.4 %, the screen of Claude Code at up to 2.5 %.
  */
 #include "tests/sim/quality.h"
 
@@ -82,7 +83,9 @@ static struct span idle(const struct trace *t, struct rng *r)
 	return s;
 }
 
-/* Of small tools, which answer at once; of those that take their time; by name as agents name them. */
+/*
+ * Of small tools, which answer at once; of those that take their time; by name as agents name them.
+ */
 static const char *const small_tools[] = { "edit", "bash", "grep" };
 
 /* Ordinary work: words, small tools, changes now and then. */
@@ -255,7 +258,10 @@ static void make_progress(struct trace *t, struct rng *r)
 	silent(t, r, &tool, s);
 }
 
-/* The same lines after each change of a file. Who tells makes other calls for the changes in between. */
+/*
+ * The same lines after each change of a file. Who tells makes other calls for the changes
+ * in between.
+ */
 static void make_watch(struct trace *t, struct rng *r)
 {
 	struct span s = { .says = t->tells ? SAYS_WORDS : SAYS_SAME, .cpu_permille = 50 };
@@ -266,8 +272,8 @@ static void make_watch(struct trace *t, struct rng *r)
 }
 
 /*
- * For something elsewhere, a few times in a run. An agent that tells polls by one call that takes so long;
- * one in four by equal calls with equal answers, each a sleep and a request to its model.
+ * For something elsewhere, a few times in a run. An agent that tells polls by one call that takes
+ * so long; one in four by equal calls with equal answers, each a sleep and a request to its model.
  */
 static void make_poll(struct trace *t, struct rng *r)
 {
@@ -481,7 +487,10 @@ void history_make(struct trace *ret, const struct test_case *c, size_t index)
 	/* In a fleet some tell and some do not; elsewhere the agent is the one of the case. */
 	if (c->past_tells != PAST_MIXED)
 		ret->tells = c->past_tells == PAST_TELLS;
-	/* One that ran into its limit failed: of its work until then another one would learn the same. */
+	/*
+	 * One that ran into its limit failed: of its work until then another one would learn
+	 * the same.
+	 */
 	if (ret->over_at) {
 		ret->over_at = 0;
 		ret->ends_at = OV_TIME_MAX;

@@ -1,6 +1,7 @@
 /*
- * The core in virtual time, as the daemon drives it: it ticks when something happens and at wake_at,
- * effects succeed at once, and looks are answered from the traces as app/watch/observe.c does.
+ * The core in virtual time, as the daemon drives it: it ticks when something happens and at
+ * wake_at, effects succeed at once, and looks are answered from the traces as
+ * app/watch/observe.c does.
  */
 #include "tests/test.h"
 

@@ -40,8 +40,9 @@ struct player {
 	char node[24];
 	str run;
 	size_t runs;
-	ov_time began;   /* this run, from the start of the case */
-	ov_time used_at; /* what was used was last seen then, from the start of the run; -1: never */
+	ov_time began; /* this run, from the start of the case */
+	/* what was used was last seen then, from the start of the run; -1: never */
+	ov_time used_at;
 	ov_time tree_at;     /* the same for the worktree */
 	ov_time answered_at; /* 0: never */
 	bool stuck;          /* this run was called so */

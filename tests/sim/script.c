@@ -1,6 +1,6 @@
 /*
- * The scripts that agents follow: a table, and for each a function that lays down the steps. Which of
- * the bad ones a seed has is drawn, as in swarm testing: all at once would hide each other.
+ * The scripts that agents follow: a table, and for each a function that lays down the steps. Which
+ * of the bad ones a seed has is drawn, as in swarm testing: all at once would hide each other.
  */
 #include "base/str.h"
 #include "tests/sim/machine_impl.h"
@@ -119,7 +119,10 @@ static void compose_instant(struct sim_run *r)
 	step_add(r, run_between(r, 1, 20), true, act_exit, 0);
 }
 
-/* Hours, with phases in which little is to be seen: a big build, a long thought, edits without a word. */
+/*
+ * Hours, with phases in which little is to be seen: a big build, a long thought, edits without
+ * a word.
+ */
 static void compose_slow(struct sim_run *r)
 {
 	size_t phases = 3 + run_below(r, 3);

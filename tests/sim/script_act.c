@@ -281,7 +281,10 @@ static void limit_others(struct sim_run *r)
 	}
 }
 
-/* Out of quota for `arg`, if its account was not before: by its exit code, by its own words, or both. */
+/*
+ * Out of quota for `arg`, if its account was not before: by its exit code, by its own words,
+ * or both.
+ */
 void act_limit(struct sim_run *r, int64_t arg)
 {
 	struct lane_memory *l = run_lane(r);

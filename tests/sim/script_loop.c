@@ -1,8 +1,8 @@
 /*
- * Habits: what the runs of a node do one after the other, until a person's answer, a new strategy or the
- * end of all faults cures them. The sick ones go in circles; the healthy ones only take long. What the
- * check finds in such work is made up here, in words as commands print them, so that what the product
- * sees is what it would see of the real ones.
+ * Habits: what the runs of a node do one after the other, until a person's answer, a new strategy
+ * or the end of all faults cures them. The sick ones go in circles; the healthy ones only take
+ * long. What the check finds in such work is made up here, in words as commands print them, so that
+ * what the product sees is what it would see of the real ones.
  */
 #include "base/str.h"
 #include "tests/sim/machine_impl.h"
@@ -265,7 +265,10 @@ void machine_check(struct machine *m, str worktree, struct arena *a, struct mach
 				: STR("exit status 1\nthe tests do not pass");
 	if (!r || r->loop == LOOP_NONE || !r->habit->find)
 		return;
-	/* What was left from before its habit is not looked at: the habit's own words are the answer. */
+	/*
+	 * What was left from before its habit is not looked at: the habit's own words are
+	 * the answer.
+	 */
 	ret->passes = false;
 	r->habit->find(r, a, ret);
 }

@@ -96,7 +96,9 @@ void act_former(struct sim_run *r, int64_t arg)
 		act_progress(r, 0);
 }
 
-/* For another assignment: an id of another node or goal, or the number of a request to another run. */
+/*
+ * For another assignment: an id of another node or goal, or the number of a request to another run.
+ */
 void act_foreign(struct sim_run *r, int64_t arg)
 {
 	const struct machine *m = r->m;

@@ -1,6 +1,6 @@
 /*
- * The world of a seed, in the manner of swarm testing: each seed has its own size, configuration and
- * choice of faults, since faults that are always all on hide each other.
+ * The world of a seed, in the manner of swarm testing: each seed has its own size, configuration
+ * and choice of faults, since faults that are always all on hide each other.
  */
 #include "tests/sim/setup.h"
 

@@ -1,7 +1,8 @@
 /*
  * The rehearsal of a night: auto mode works off a pool for two days, three goals of a person's run
  * beside it, the options are the defaults as far as they can be, and nobody looks at the inbox. Who
- * the agents are is in script_pick.c, the pool in exec_pool.c, the person and the user in person*.c.
+ * the agents are is in script_pick.c, the pool in exec_pool.c, the person and the user
+ * in person*.c.
  */
 #include "base/str.h"
 #include "tests/sim/setup.h"

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * Makes a failing history smaller: leaves out whole kinds of faults, then single ones, then goals and
- * nodes, as long as the same invariant is still broken. What is left is a set of options for the same
- * seed, so it replays like any other.
+ * Makes a failing history smaller: leaves out whole kinds of faults, then single ones, then goals
+ * and nodes, as long as the same invariant is still broken. What is left is a set of options for
+ * the same seed, so it replays like any other.
  */
 #include "tests/sim/sim.h"
 

@@ -181,7 +181,10 @@ static void jump(struct sim *s, ov_time by, ov_time slept)
 	daemon_clock_jumped(s);
 }
 
-/* A daemon that cannot go on has stopped its runs meanwhile, ends, and is started again by somebody. */
+/*
+ * A daemon that cannot go on has stopped its runs meanwhile, ends, and is started again
+ * by somebody.
+ */
 static bool daemon_has_failed(struct sim *s)
 {
 	const struct sim_daemon *d = daemon_up(s);

@@ -2,8 +2,8 @@
 /*
  * The simulator: the real engine, operations, core and store in a simulated world under one seed.
  * Time is virtual; agents, git, the disk, people and the channels between them are models that
- * misbehave as the seed says. Everything that happens is an entry of one queue, so that the same seed
- * gives the same history, byte for byte, on every compiler. docs/simulation.md is the manual.
+ * misbehave as the seed says. Everything that happens is an entry of one queue, so that the same
+ * seed gives the same history, byte for byte, on every compiler. docs/simulation.md is the manual.
  *
  * main.c     the program; shrink.c makes failing histories smaller, sum.c sums up
  * sim.c      the kernel: random numbers, faults, trace, channels, the main loop; queue.c its queue
@@ -43,7 +43,9 @@ struct simgit;
 
 enum { SIM_EPOCH_S = 1800000000, SIM_DAEMONS = 2, SIM_NAME_MAX = 48, SIM_SCRIPTS_MAX = 64 };
 
-/* ---- random numbers: a stream per subject, so that a change of one does not shift the others ---- */
+/*
+ * ---- random numbers: a stream per subject, so that a change of one does not shift the others ----
+ */
 enum sim_stream {
 	RNG_SETUP,
 	RNG_FAULT,
@@ -104,7 +106,8 @@ struct sim_setup {
 	int64_t agents, workers, goals, nodes; /* nodes: of all goals together, at most */
 	int64_t tasks;                         /* that the pool has to give */
 	ov_time quiet_at;                      /* faults stop */
-	ov_time patience; /* and so long after that every goal must have ended, or be with a person */
+	/* and so long after that every goal must have ended, or be with a person */
+	ov_time patience;
 	uint32_t faults;    /* bit per enum sim_fault that is on */
 	uint32_t intensity; /* of all rates, in percent */
 	bool sessions;      /* some agents keep sessions */
@@ -212,12 +215,15 @@ enum sim_channel {
 	CHANNEL_REQUEST, /* person to daemon */
 	CHANNEL_REPLY,   /* daemon to person */
 	CHANNEL_OUTCOME, /* end of an effect, to the daemon */
-	CHANNEL_OUTPUT, /* "there is more output of a run", to the daemon: the output itself is a file */
+	/* "there is more output of a run", to the daemon: the output itself is a file */
+	CHANNEL_OUTPUT,
 	CHANNEL_END,  /* end of a run: may come late or twice; the kernel does not lose it */
 	CHANNEL_SEND, /* input, to an agent's shim; its answer is part of the effect's outcome */
 	CHANNEL_COUNT
 };
-/* As sim_in, through a channel that the faults have their way with: fn runs never, once or twice. */
+/*
+ * As sim_in, through a channel that the faults have their way with: fn runs never, once or twice.
+ */
 void *sim_post(struct sim *s, enum sim_channel c, ov_time delay, int owner, sim_fn *fn,
 		size_t size);
 

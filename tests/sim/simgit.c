@@ -226,7 +226,10 @@ struct sg_wt *sg_holder(const struct simgit *g, const struct sg_ref *branch)
 	for (size_t i = 0; i < g->wts.n; i++) {
 		struct sg_wt *w = g->wts.p[i];
 
-		/* A worker's HEAD is in a git folder of its own, which holds no branch of the repository's. */
+		/*
+		 * A worker's HEAD is in a git folder of its own, which holds no branch of the
+		 * repository's.
+		 */
 		if (w->there && w->folder && w->on == branch && strcmp(w->path, g->repo) == 0)
 			return w;
 	}

@@ -2,15 +2,15 @@
 /*
  * A model of git for the simulator: one repository in memory with worktrees, refs, commits,
  * uncommitted files, conflicts, agents that work in worktrees and a user who works in the checkout.
- * The calls have the contract of drive/git/git.h, whose structs they share, but answer at once and can
- * be cut off after any of their steps, as by a crash; made again they go on. No clock, no chance,
- * no addresses: the same calls give the same answers everywhere.
+ * The calls have the contract of drive/git/git.h, whose structs they share, but answer at once and
+ * can be cut off after any of their steps, as by a crash; made again they go on. No clock, no
+ * chance, no addresses: the same calls give the same answers everywhere.
  *
  * Every write makes a content of its own, which knows its author. Trees, commits and contents are
  * counted by who refers to them, so whatever ends is seen to end, by whose doing: that is the truth
  * that simgit_kept judges by. Files are flat names: no path may be a folder of another.
- * What is not modelled: ignored files, file modes, damaged links and indexes, remotes, and a user who
- * acts in the instant between our look at his checkout and git's own.
+ * What is not modelled: ignored files, file modes, damaged links and indexes, remotes, and a user
+ * who acts in the instant between our look at his checkout and git's own.
  *
  * The owner of the handle owns everything in it; results are in the arena that a call was given.
  */
@@ -36,8 +36,9 @@ struct git_accept {
 };
 
 /*
- * The calls of drive/git/git.h. Of a call's steps (changes that others can see; the last one is telling
- * the outcome) the first `steps` happen; a call that is cut off by that gives OV_EUNAVAILABLE.
+ * The calls of drive/git/git.h. Of a call's steps (changes that others can see; the last one is
+ * telling the outcome) the first `steps` happen; a call that is cut off by that gives
+ * OV_EUNAVAILABLE.
  */
 int simgit_ensure(struct simgit *g, const struct git_ensure *spec, int steps, struct arena *a,
 		struct git_result *ret, struct ov_err *err);
@@ -125,8 +126,9 @@ bool simgit_ref(const struct simgit *g, str ref);    /* full name */
 bool simgit_clean(const struct simgit *g, str tree); /* nothing uncommitted, nothing unfinished */
 str simgit_head(const struct simgit *g, str tree);   /* its branch; empty: detached or none */
 /*
- * The commit of the target branch; empty: it is gone. silent: it was put there where no HEAD was, so that
- * no log of HEAD tells who did it: as by an agent that moves the branch, or a person who does so.
+ * The commit of the target branch; empty: it is gone. silent: it was put there where no HEAD was,
+ * so that no log of HEAD tells who did it: as by an agent that moves the branch, or a person
+ * who does so.
  */
 str simgit_target(const struct simgit *g, struct arena *a, bool *ret_silent);
 uint32_t simgit_at_ref(const struct simgit *g, str ref, str path);
@@ -160,14 +162,16 @@ struct simgit_accepted {
 	str commit;                   /* the first of them */
 	struct simgit_change *change; /* what it changed, by path */
 	size_t change_n;
-	/* The branch is kept as it was, and every file that it changed is in the commit as there. */
+	/*
+	 * The branch is kept as it was, and every file that it changed is in the commit as there.
+	 */
 	bool whole;
 };
 void simgit_accepted(struct simgit *g, str key, struct arena *a, struct simgit_accepted *ret);
 
 /*
- * The gate, as a test of the whole: one tree in so many does not pass it, so that work which was good
- * by itself may fail with what came to the target meanwhile.
+ * The gate, as a test of the whole: one tree in so many does not pass it, so that work which was
+ * good by itself may fail with what came to the target meanwhile.
  */
 bool simgit_gate_tree(const struct simgit *g, str tree);     /* of what is in the folder */
 bool simgit_gate_commit(const struct simgit *g, str commit); /* false, too: it is not known */
@@ -175,7 +179,9 @@ bool simgit_gate_commit(const struct simgit *g, str commit); /* false, too: it i
 /* Counts everything anew and compares; slow. For the tests of the model itself. */
 bool simgit_audit(struct simgit *g, struct buf *ret_why);
 
-/* Breaking each truth on purpose, as a faulty supervisor would; false: there is nothing to break. */
+/*
+ * Breaking each truth on purpose, as a faulty supervisor would; false: there is nothing to break.
+ */
 bool simgit_sabotage_drop_ref(struct simgit *g, str ref);
 bool simgit_sabotage_reset(struct simgit *g, str tree);    /* a hard reset without a rescue */
 bool simgit_sabotage_overwrite_user(struct simgit *g);     /* one of his uncommitted files */

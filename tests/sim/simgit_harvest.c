@@ -1,4 +1,7 @@
-/* harvest: the order and the decisions of drive/worktree/git_harvest.c and drive/worktree/git_unfinished.c. */
+/*
+ * harvest: the order and the decisions of drive/worktree/git_harvest.c and
+ * drive/worktree/git_unfinished.c.
+ */
 #include "tests/sim/simgit_parts.h"
 
 #include "drive/git/git_call.h"

@@ -1,5 +1,7 @@
 #pragma once
-/* Inside tests/sim/simgit*.c only: what its files do for each other, on what simgit_impl.h defines. */
+/*
+ * Inside tests/sim/simgit*.c only: what its files do for each other, on what simgit_impl.h defines.
+ */
 #include "tests/sim/simgit_impl.h"
 
 /* simgit_tree.c */
@@ -77,8 +79,8 @@ struct sg_rescue {
 	uint32_t branch;     /* a commit to keep too, or 0 */
 	bool strays;         /* and what the agent left behind */
 	uint32_t kept_by[2]; /* what these have needs no rescue */
-	const struct sg_ref *
-			by_refs; /* nor what other refs have than this one; NULL: they do not count */
+	/* nor what other refs have than this one; NULL: they do not count */
+	const struct sg_ref *by_refs;
 	bool by_all;
 };
 int sg_rescue(struct sg_call *c, const struct sg_rescue *want, struct ov_err *err);
@@ -103,7 +105,9 @@ int sg_check_branches(str branch, str target, struct ov_err *err);
 uint32_t sg_key_search(struct simgit *g, uint32_t key, uint32_t target, uint32_t since);
 /* Is nothing unfinished about the target and in the checkout that has it? */
 bool sg_holder_ready(struct sg_call *c, const struct sg_accept *ac, struct sg_wt **ret);
-/* Nothing in that checkout (may be NULL) is in the way of ac->commit; otherwise the files are told. */
+/*
+ * Nothing in that checkout (may be NULL) is in the way of ac->commit; otherwise the files are told.
+ */
 bool sg_beside(struct sg_call *c, const struct sg_accept *ac, struct sg_wt *holder);
 void sg_tell_conflicts(struct sg_call *c, sg_changes *ch);
 /* The branch is there, and its worktree on it with nothing uncommitted. */

@@ -1,4 +1,6 @@
-/* The truths that invariants are judged by. They look at what is, not at how the calls came to it. */
+/*
+ * The truths that invariants are judged by. They look at what is, not at how the calls came to it.
+ */
 #include "tests/sim/simgit_parts.h"
 
 bool simgit_kept(const struct simgit *g, struct buf *ret_why)
@@ -66,8 +68,9 @@ static uint32_t shadow_of(const struct sg_shadow *s, const struct sg_ref *ref)
 }
 
 /*
- * The checkout went forward with its branch: just those paths, none of which the user had changed or
- * held a file at that git did not know. What was uncommitted elsewhere is as it was, staged or not.
+ * The checkout went forward with its branch: just those paths, none of which the user had changed
+ * or held a file at that git did not know. What was uncommitted elsewhere is as it was, staged
+ * or not.
  */
 static bool went_along(struct simgit *g, const struct sg_tree *from, const struct sg_tree *to)
 {

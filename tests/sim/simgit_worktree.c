@@ -1,4 +1,7 @@
-/* ensure, restore, remove and fingerprint: the order and the decisions of drive/worktree/git_worktree.c. */
+/*
+ * ensure, restore, remove and fingerprint: the order and the decisions of
+ * drive/worktree/git_worktree.c.
+ */
 #include <stdio.h>
 
 #include "tests/sim/simgit_parts.h"

@@ -87,7 +87,9 @@ uint64_t digest_effect(const struct effect *fx)
 	return h;
 }
 
-/* Their bodies were compared when they were written; here it is that these are the ones, in order. */
+/*
+ * Their bodies were compared when they were written; here it is that these are the ones, in order.
+ */
 uint64_t digest_events(const struct event *const *events, size_t n)
 {
 	uint64_t h = n;

@@ -1,13 +1,14 @@
 #pragma once
 /*
- * The tape of a daemon's life: everything that crosses the border of its engine, in order. What it was
- * asked to do, what it was answered (time, entropy, telemetry, the store's answers), and what it gave
- * out (writes, events, effects, looks, wakes, replies). At the end of the life a fresh engine gets the
- * same questions and answers from the tape alone, and must give out the same, byte for byte.
+ * The tape of a daemon's life: everything that crosses the border of its engine, in order. What it
+ * was asked to do, what it was answered (time, entropy, telemetry, the store's answers), and what
+ * it gave out (writes, events, effects, looks, wakes, replies). At the end of the life a fresh
+ * engine gets the same questions and answers from the tape alone, and must give out the same,
+ * byte for byte.
  *
- * Whoever calls the engine calls it through here, with the daemon's tape; NULL: nothing is recorded,
- * the call is passed on. The tape owns what is between engine and world; its memory is bounded: what
- * does not fit any more is not recorded, and the part before is compared.
+ * Whoever calls the engine calls it through here, with the daemon's tape; NULL: nothing is
+ * recorded, the call is passed on. The tape owns what is between engine and world; its memory is
+ * bounded: what does not fit any more is not recorded, and the part before is compared.
  */
 #include "app/engine/engine.h"
 #include "tests/sim/sim.h"

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * The tape as its own files see it: a row of entries in one buffer, each a byte that says what it is,
- * then its fields. Private to tests/sim/tape*.c.
+ * The tape as its own files see it: a row of entries in one buffer, each a byte that says what it
+ * is, then its fields. Private to tests/sim/tape*.c.
  *
  * tape.c         recording: calls, and the world between engine and daemon
  * tape_store.c   recording: the store between engine and disk

@@ -1,6 +1,6 @@
 /*
- * An engine that lives on a tape: what it is asked to do, what it is answered, and what it must give
- * out. At the first difference the replay is over: from then on it gets nothing but refusals.
+ * An engine that lives on a tape: what it is asked to do, what it is answered, and what it must
+ * give out. At the first difference the replay is over: from then on it gets nothing but refusals.
  */
 #include "base/alloc.h"
 #include "base/arena.h"

@@ -1,6 +1,6 @@
 /*
- * The real store on the simulated disk: a script of what a daemon does with it is ended at every call
- * that changes the disk, in every way, and a later life has to find what was acknowledged.
+ * The real store on the simulated disk: a script of what a daemon does with it is ended at every
+ * call that changes the disk, in every way, and a later life has to find what was acknowledged.
  */
 #include "tests/sim/disk.h"
 
@@ -313,8 +313,8 @@ TEST(the_store_survives_death_at_every_call)
 }
 
 /*
- * Records that an interrupted move left in the archive could be read, and were in the system's memory
- * alone: the next move found them there, the store forgot them, and the power took them.
+ * Records that an interrupted move left in the archive could be read, and were in the system's
+ * memory alone: the next move found them there, the store forgot them, and the power took them.
  */
 TEST(the_store_forgets_only_what_the_archive_has_on_disk)
 {
@@ -381,7 +381,10 @@ TEST(a_failing_disk_is_told_and_changes_nothing)
 	assert_true(told > n);
 }
 
-/* However its creation fails: a store that opens keeps a write-ahead log, which is what its promises rest on. */
+/*
+ * However its creation fails: a store that opens keeps a write-ahead log, which is what its
+ * promises rest on.
+ */
 TEST(a_store_that_opens_has_a_log_ahead)
 {
 	static const struct script create[] = { { STEP_OPEN, 0 }, { STEP_CLOSE, 0 },

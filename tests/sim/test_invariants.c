@@ -1,6 +1,6 @@
 /*
- * Every invariant is broken on purpose, in the world or in what the checker is shown, and must be the
- * one that says so: a promise that nothing can break is none.
+ * Every invariant is broken on purpose, in the world or in what the checker is shown, and must be
+ * the one that says so: a promise that nothing can break is none.
  */
 #include "tests/test.h"
 

@@ -1,6 +1,6 @@
 /*
- * The simulated machine on its own, with the smallest kernel that lets time pass: that agents do what
- * their scripts say, that shims keep their promises, and that a seed is a seed.
+ * The simulated machine on its own, with the smallest kernel that lets time pass: that agents do
+ * what their scripts say, that shims keep their promises, and that a seed is a seed.
  */
 #include "tests/sim/machine_impl.h"
 
@@ -732,7 +732,10 @@ TEST(when_nobody_answers_agents_all_of_them_sit_still)
 	world_free(s);
 }
 
-/* It was asked to stop, and ends by itself: of work that it never began it cannot say that it is done. */
+/*
+ * It was asked to stop, and ends by itself: of work that it never began it cannot say that it
+ * is done.
+ */
 TEST(who_was_never_ready_has_no_result)
 {
 	unsigned without = 0, with = 0;

@@ -1,7 +1,7 @@
 /*
- * People in the simulator, and the tape: that what they ask for arrives and comes to something, that
- * they are heard through losses and deaths, that what daemons tell them is judged; and that a life
- * that does not depend on its inputs alone is found out.
+ * People in the simulator, and the tape: that what they ask for arrives and comes to something,
+ * that they are heard through losses and deaths, that what daemons tell them is judged; and that a
+ * life that does not depend on its inputs alone is found out.
  */
 #include "tests/test.h"
 
@@ -114,7 +114,10 @@ TEST(all_goals_are_given_and_end)
 	}
 }
 
-/* Those of the table that are answered from the state or by a command, as its documentation has them. */
+/*
+ * Those of the table that are answered from the state or by a command, as its documentation
+ * has them.
+ */
 static void check_used(const struct watch *all)
 {
 	static const char *const not_here[] = { "run.log" }; /* there are no files to read */
@@ -230,7 +233,9 @@ TEST(a_falsified_tape_is_noticed)
 	for (int what = TAPE_SPOIL_ANSWER; what <= TAPE_SPOIL_OUTPUT; what++) {
 		struct watch w = { .spoil = true, .what = (enum tape_spoil)what };
 
-		/* Recorded are all lives when the replay is to be broken; the checker waits here. */
+		/*
+		 * Recorded are all lives when the replay is to be broken; the checker waits here.
+		 */
 		watch_run(&w,
 				(struct sim_options){ .seed = 9,
 						.without = NO_FAULTS,

@@ -30,7 +30,9 @@ static void compare_folder(struct both *b, const char *tree)
 	}
 }
 
-/* Every path at every ref, in order: a number or "missing"; what else cat-file says is passed over. */
+/*
+ * Every path at every ref, in order: a number or "missing"; what else cat-file says is passed over.
+ */
 static uint32_t next_number(str *out, str *ret_line)
 {
 	uint64_t got = 0;
@@ -357,7 +359,9 @@ TEST(the_model_does_as_git_does)
 			fail_msg("outcome %zu did not come up", i);
 }
 
-/* Sequences in which they once differed: what was left behind, conflicts, a HEAD that is elsewhere. */
+/*
+ * Sequences in which they once differed: what was left behind, conflicts, a HEAD that is elsewhere.
+ */
 TEST(where_they_once_differed)
 {
 	static const uint64_t seeds[] = { 39, 45, 97, 103, 138 };

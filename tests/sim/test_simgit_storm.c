@@ -1,4 +1,6 @@
-/* The model of git: cuts at every step, storms under which the truths hold, sabotage that they see. */
+/*
+ * The model of git: cuts at every step, storms under which the truths hold, sabotage that they see.
+ */
 #include <stdio.h>
 #include <time.h>
 

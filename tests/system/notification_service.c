@@ -1,6 +1,6 @@
 /*
- * A notification service for tests, on the session bus that it finds itself in: it says as JSON, a line
- * each, where the bus is and what it was asked to show, and ends with its standard input.
+ * A notification service for tests, on the session bus that it finds itself in: it says as JSON, a
+ * line each, where the bus is and what it was asked to show, and ends with its standard input.
  * usage: notification_service [silent|refuse]
  */
 #include <stdio.h>

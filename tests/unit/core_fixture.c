@@ -533,7 +533,10 @@ static value *random_plan(struct fixture *f, struct rng *rng)
 	return plan;
 }
 
-/* Some of the tasks that there are, changed or split or as they are, and new ones; now and then nonsense. */
+/*
+ * Some of the tasks that there are, changed or split or as they are, and new ones; now and
+ * then nonsense.
+ */
 static void random_replan(struct fixture *f, struct rng *rng)
 {
 	const struct goal *g;

@@ -57,7 +57,10 @@ value *json(struct fixture *f, const char *fmt, ...) _printf_(2, 3);
 struct observation *observe(struct fixture *f, const struct node *n);
 /* Creates a goal with a plan; its id. */
 str create_goal(struct fixture *f, value *plan, const char *priority);
-/* A plan with n tasks T1..Tn that depend on nothing, in phase P1; those that it has no room for in P2... */
+/*
+ * A plan with n tasks T1..Tn that depend on nothing, in phase P1; those that it has no room for
+ * in P2...
+ */
 value *flat_plan(struct fixture *f, size_t n);
 /* Applies that plan to the newest goal, with T1 split into S1. */
 void split_t1(struct fixture *f, size_t n);
@@ -77,7 +80,10 @@ void accept_node(struct fixture *f, const char *node);
 size_t count_events(const struct fixture *f, enum event_kind kind);
 /* The newest event of the kind, or NULL. */
 const struct event *last_event(const struct fixture *f, enum event_kind kind);
-/* Carries everything out, successfully, until nothing is left to do; moves the clock where one waits. */
+/*
+ * Carries everything out, successfully, until nothing is left to do; moves the clock where
+ * one waits.
+ */
 void drain(struct fixture *f);
 /* Any one thing that could happen: a command, an outcome, a tick, time passing. */
 void random_step(struct fixture *f, struct rng *rng);

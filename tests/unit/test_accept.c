@@ -107,7 +107,10 @@ TEST(order_is_priority_with_ageing_then_age_then_id)
 	fixture_done(&f);
 }
 
-/* Nobody starves: one in the background that has waited long enough is before those that are urgent. */
+/*
+ * Nobody starves: one in the background that has waited long enough is before those that
+ * are urgent.
+ */
 TEST(who_has_waited_long_goes_first)
 {
 	struct fixture f;
@@ -566,8 +569,8 @@ TEST(post_that_cannot_be_run_is_tried_again_then_asked_about)
 }
 
 /*
- * What fails for one task of the pool will fail for all that follow: no further one is asked for. The
- * next daemon of auto mode tries it again where it was, since it may have been mended.
+ * What fails for one task of the pool will fail for all that follow: no further one is asked for.
+ * The next daemon of auto mode tries it again where it was, since it may have been mended.
  */
 TEST(commands_that_fail_end_auto_mode)
 {
@@ -713,7 +716,10 @@ TEST(review_accepts_and_rejects)
 			json(&f, "{'number': %lld, 'answer': 'reject:'}",
 					(long long)open_question(&f, "review")->number),
 			OV_EINVALID);
-	/* However often: that is no failure of anybody's, and no wait comes before the next attempt. */
+	/*
+	 * However often: that is no failure of anybody's, and no wait comes before the
+	 * next attempt.
+	 */
 	for (int i = 1; i <= 5; i++) {
 		answer(&f, "review", "reject: use the other file");
 		assert_int_equal(n->work.failures[CAUSE_REVIEW], i);

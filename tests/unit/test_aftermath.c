@@ -210,7 +210,9 @@ static str verdict_on(struct fixture *f, const char *id)
 	return STR("");
 }
 
-/* Accepted work judges what was open about it, and the handoffs say what helped: few lines of it. */
+/*
+ * Accepted work judges what was open about it, and the handoffs say what helped: few lines of it.
+ */
 TEST(what_helped_is_handed_on)
 {
 	_cleanup_(fixture_done) struct fixture f;

@@ -506,7 +506,10 @@ TEST(an_accept_begins_the_count_again)
 	fixture_done(&f);
 }
 
-/* The only open task of its goal, whose work never passes the check, as oversight would pause a goal for. */
+/*
+ * The only open task of its goal, whose work never passes the check, as oversight would pause
+ * a goal for.
+ */
 static void get_stuck(struct fixture *f, const char *text, const char *node)
 {
 	f->policy.check_command = STR("make check");
@@ -1001,7 +1004,10 @@ TEST(the_budget_s_entry_stays_until_there_is_room_to_speak_of)
 	fixture_done(&f);
 }
 
-/* Raising the budget in any way is an answer; the entry wakes the tick when the level is fine again. */
+/*
+ * Raising the budget in any way is an answer; the entry wakes the tick when the level is
+ * fine again.
+ */
 TEST(a_raise_closes_the_budget_s_entry)
 {
 	struct fixture f;
@@ -1088,7 +1094,10 @@ static void ready_two(struct fixture *f)
 	f->telemetry.no_capacity = STR("");
 }
 
-/* A run counts when it ends: those under way, and those of the same tick, have taken their place before. */
+/*
+ * A run counts when it ends: those under way, and those of the same tick, have taken their
+ * place before.
+ */
 TEST(the_last_run_of_the_budget_is_begun_once)
 {
 	struct fixture f;
@@ -1276,7 +1285,9 @@ TEST(the_budget_says_what_is_not_in_it)
 	fixture_done(&f);
 }
 
-/* What it counts is in the snapshot; one of an older daemon, which has nothing of it, is read, too. */
+/*
+ * What it counts is in the snapshot; one of an older daemon, which has nothing of it, is read, too.
+ */
 TEST(it_survives_a_snapshot)
 {
 	struct fixture f;

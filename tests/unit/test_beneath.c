@@ -121,7 +121,9 @@ static void read_it(void *user, const struct beneath_file *f)
 	arena_done(&a);
 }
 
-/* What was there before has an older stamp than what is written now, also within the same moment. */
+/*
+ * What was there before has an older stamp than what is written now, also within the same moment.
+ */
 TEST(files_are_read_within_a_bound)
 {
 	ov_time start;

@@ -128,7 +128,9 @@ TEST(a_real_group_is_ended_with_all_below_it)
 	arena_done(&a);
 }
 
-/* Any controller will do: what keeps a group from giving one to its children is the same for all. */
+/*
+ * Any controller will do: what keeps a group from giving one to its children is the same for all.
+ */
 TEST(we_make_room_for_a_controller)
 {
 	struct arena a = ARENA_INIT;

@@ -1,4 +1,7 @@
-/* A wall clock that is set while runs are under way: they are as old as before, and nothing is decided by it. */
+/*
+ * A wall clock that is set while runs are under way: they are as old as before, and nothing is
+ * decided by it.
+ */
 #include "tests/test.h"
 
 #include "base/duration.h"
@@ -176,8 +179,8 @@ static value *document(struct fixture *f)
 }
 
 /*
- * A clock that is set moves every moment of the state but those of the table above: whatever is compared
- * with another is as far from it as before. A new moment that is forgotten is found here.
+ * A clock that is set moves every moment of the state but those of the table above: whatever is
+ * compared with another is as far from it as before. A new moment that is forgotten is found here.
  */
 static void all_moments(struct seen *s)
 {

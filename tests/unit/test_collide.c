@@ -1,4 +1,6 @@
-/* Two things that happen at once, or late, or in the wrong order; each left something lying once. */
+/*
+ * Two things that happen at once, or late, or in the wrong order; each left something lying once.
+ */
 #include "tests/test.h"
 
 #include "base/str.h"
@@ -265,7 +267,10 @@ TEST(a_stall_that_was_dismissed_is_asked_about_again)
 	fixture_done(&f);
 }
 
-/* The run that was asked about ended; the answer is for the next one, whose failures count as its own. */
+/*
+ * The run that was asked about ended; the answer is for the next one, whose failures count as
+ * its own.
+ */
 TEST(an_answer_between_two_runs_ends_the_stall)
 {
 	struct fixture f;

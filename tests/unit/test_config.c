@@ -892,7 +892,9 @@ TEST(levels_of_the_sandbox)
 	config_free(c);
 	refuse("[agents.a]\ncommand = \"x\"\nsandbox = \"jail\"\n", "agents.a.sandbox");
 	refuse("defaults.sandbox = \"\"\n", "defaults.sandbox");
-	/* A fence has the network and the user's home: who asks for more gets no less in silence. */
+	/*
+	 * A fence has the network and the user's home: who asks for more gets no less in silence.
+	 */
 	refuse("[agents.a]\ncommand = \"x\"\nnetwork = false\n", "needs sandbox = \"bwrap\"");
 	refuse("[agents.a]\ncommand = \"x\"\nsandbox = \"fence\"\nhome = \"private\"\n",
 			"needs sandbox = \"bwrap\"");

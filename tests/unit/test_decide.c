@@ -376,7 +376,9 @@ TEST(blocked_at_every_place_then_unblocked)
 			assert_true(str_is(n->block.by, "human:tester"));
 			assert_true(str_is(n->block.when, "a person says so"));
 			if (late) {
-				/* What was under way came to its end meanwhile, and held nothing. */
+				/*
+				 * What was under way came to its end meanwhile, and held nothing.
+				 */
 				drain(&f);
 				assert_int_equal(n->status, NODE_BLOCKED);
 				assert_int_equal(f.state->workers.p[0]->status, WORKER_IDLE);
@@ -559,7 +561,9 @@ TEST(reports_are_idempotent)
 	fixture_done(&f);
 }
 
-/* Output of programs is cut at a character and made text, so that the log gives back what it got. */
+/*
+ * Output of programs is cut at a character and made text, so that the log gives back what it got.
+ */
 TEST(outcomes_are_any_bytes)
 {
 	struct fixture f;

@@ -6,7 +6,9 @@
 #include "core/oversight/detect.h"
 #include "data/value/json.h"
 
-/* An iteration in short. What is not known is 0, so that a row says only what it is about: see K. */
+/*
+ * An iteration in short. What is not known is 0, so that a row says only what it is about: see K.
+ */
 #define NO -1
 #define K(x) ((x) + 1)
 struct row {
@@ -250,7 +252,8 @@ TEST(deviation_and_creep)
 		{ SEVERITY_NONE, 1, { S(0.1) }, 0 },
 		{ SEVERITY_MEDIUM, 2, { S(0.1), S(0.2) }, 0 },
 		{ SEVERITY_MEDIUM, 3, { S(0.1), S(0.9), S(0.2) }, 0 },
-		{ SEVERITY_NONE, 3, { S(0.1), S(0.5), S(0.5) }, 0 }, /* at the threshold is not below */
+		/* at the threshold is not below */
+		{ SEVERITY_NONE, 3, { S(0.1), S(0.5), S(0.5) }, 0 },
 		{ SEVERITY_NONE, 4, { S(0.1), S(0.9), S(0.9), S(0.1) }, 0 },
 		{ SEVERITY_NONE, 3, { S(NO), S(NO), S(NO) }, 0 },
 		{ SEVERITY_NONE, 2, { S(0.4), S(0.4) }, PRESET_RELAXED },

@@ -296,7 +296,9 @@ TEST(probing_never_makes_taking_fail)
 	end();
 }
 
-/* Nobody is at the other end, so that a plain open() would wait for ever: the alarm would end us. */
+/*
+ * Nobody is at the other end, so that a plain open() would wait for ever: the alarm would end us.
+ */
 TEST(only_regular_files_are_opened_and_nothing_is_waited_for)
 {
 	static const int ways[] = { O_RDONLY, O_WRONLY, O_RDWR, O_WRONLY | O_CREAT | O_TRUNC,

@@ -14,7 +14,10 @@ static bool is_there(const value *list, const char *what)
 	return false;
 }
 
-/* A row is about a format that there is, in a runtime that it can be run in, and says why; none is there twice. */
+/*
+ * A row is about a format that there is, in a runtime that it can be run in, and says why; none is
+ * there twice.
+ */
 TEST(rows)
 {
 	for (size_t i = 0; i < agent_gaps_n; i++) {

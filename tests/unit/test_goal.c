@@ -271,7 +271,9 @@ TEST(pause_now_stops_runs)
 	settle(&f);
 	assert_int_equal(effect_of(&f, "T1")->kind, FX_RUN_STOP);
 	drain(&f);
-	/* Its work was kept, its worker is free, and nobody takes it up while the goal is paused. */
+	/*
+	 * Its work was kept, its worker is free, and nobody takes it up while the goal is paused.
+	 */
 	assert_int_equal(count_events(&f, EV_RUN_HARVESTED), 1);
 	assert_null(node_of(&f, "T1")->assignment);
 	assert_int_equal(state_worker(f.state, STR("pool-1"))->status, WORKER_IDLE);
@@ -356,7 +358,10 @@ TEST(reopen)
 	fixture_done(&f);
 }
 
-/* Whether there is budget for more was settled with the goal: of the work that comes now it is asked anew. */
+/*
+ * Whether there is budget for more was settled with the goal: of the work that comes now it
+ * is asked anew.
+ */
 TEST(reopen_without_budget)
 {
 	struct fixture f;

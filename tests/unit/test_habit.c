@@ -309,7 +309,10 @@ TEST(who_is_rarely_busy_in_silence_is_put_before_a_person_sooner)
 	assert_int_equal(mute_of(&f, as), OV_HOUR);
 	teach_often(&f, "unsaid", "", "60", 1);
 	assert_int_equal(mute_of(&f, as), 30 * OV_MINUTE);
-	/* The longest that was ever seen, with its margin, and never more than without having learned. */
+	/*
+	 * The longest that was ever seen, with its margin, and never more than without
+	 * having learned.
+	 */
 	teach(&f, "work", "", "1142", 1);
 	assert_int_equal(mute_of(&f, as), 1142 * OV_SECOND * 9 / 4);
 	teach(&f, "work", "", "7680", 1);
@@ -512,7 +515,9 @@ static size_t looks_of(struct fixture *f)
 	return reconcile(&f->arena, &w, &f->telemetry, f->now).looks_n;
 }
 
-/* Lets it be silent for so long, with a look whenever one is asked for; when they were, in seconds. */
+/*
+ * Lets it be silent for so long, with a look whenever one is asked for; when they were, in seconds.
+ */
 static str silent_for(struct fixture *f, struct observation *o, ov_time lasts)
 {
 	struct buf b = BUF_INIT;

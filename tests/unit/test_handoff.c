@@ -287,7 +287,10 @@ TEST(blocked_and_given_up)
 	fixture_done(&f);
 }
 
-/* What a person says who unblocks a node is for the next agent, and nothing that the last one reported. */
+/*
+ * What a person says who unblocks a node is for the next agent, and nothing that the last
+ * one reported.
+ */
 TEST(unblocked_with_words)
 {
 	static const char unblock[] =

@@ -128,7 +128,9 @@ TEST(a_run_that_is_being_started_is_stopped_then)
 	fixture_done(&f);
 }
 
-/* Told to end with its agents: they are stopped and their work is kept; the next one resumes them. */
+/*
+ * Told to end with its agents: they are stopped and their work is kept; the next one resumes them.
+ */
 TEST(a_daemon_that_ends_with_its_agents)
 {
 	struct fixture f;

@@ -125,7 +125,9 @@ TEST(options_by_prefix)
 	fixture_done(&f);
 }
 
-/* What may be meant as a command is none of the words for an agent: nothing starts because of it. */
+/*
+ * What may be meant as a command is none of the words for an agent: nothing starts because of it.
+ */
 TEST(a_refusal_or_a_typo_starts_nothing)
 {
 	static const char *const words[] = { "cancell", "Cancel", "?", "stop", "no", "stop it",

@@ -1,4 +1,6 @@
-/* Agents that are given no work for a while: how long, how that is known, and what waits for them. */
+/*
+ * Agents that are given no work for a while: how long, how that is known, and what waits for them.
+ */
 #include "tests/test.h"
 
 #include "core/capacity/lane.h"
@@ -245,7 +247,9 @@ TEST(what_began_before_the_login_asks_nobody_again)
 	fixture_done(&f);
 }
 
-/* What one run says of its agent is its word; one that was under way and ends well since is proof. */
+/*
+ * What one run says of its agent is its word; one that was under way and ends well since is proof.
+ */
 TEST(a_run_that_ends_well_disproves_a_login)
 {
 	static const struct {
@@ -328,7 +332,9 @@ TEST(how_it_is_known)
 	}
 }
 
-/* What only waits for its agent can continue without the stuck one; what waits for a person cannot. */
+/*
+ * What only waits for its agent can continue without the stuck one; what waits for a person cannot.
+ */
 TEST(a_stuck_task_beside_tasks_that_wait_for_their_agent)
 {
 	static const struct {

@@ -8,7 +8,10 @@
 
 TEST_MAIN
 
-/* Two hours before UTC in summer, one in winter, as in Berlin; the clocks change on 2026-10-25 at 01:00 UTC. */
+/*
+ * Two hours before UTC in summer, one in winter, as in Berlin; the clocks change on 2026-10-25
+ * at 01:00 UTC.
+ */
 static ov_time berlin(ov_time at)
 {
 	ov_time winter;

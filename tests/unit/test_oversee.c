@@ -60,7 +60,8 @@ TEST(a_failed_check_is_an_iteration_before_the_next_run_begins)
 
 	begin(&f);
 	fail_check(&f, "error: no such function parse()");
-	f.now += OV_MINUTE; /* the wait before the next attempt is over, but the review comes first */
+	/* the wait before the next attempt is over, but the review comes first */
+	f.now += OV_MINUTE;
 	assert_int_equal(tick(&f), 1);
 	assert_int_equal(last_event(&f, EV_ITERATION_RECORDED)->seq, f.state->seq);
 	it = newest(&f, "T1");

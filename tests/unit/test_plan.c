@@ -480,7 +480,9 @@ TEST(texts_are_bounded)
 		}
 }
 
-/* The largest that any configuration allows, with as many dependencies as fit: quick all the same. */
+/*
+ * The largest that any configuration allows, with as many dependencies as fit: quick all the same.
+ */
 TEST(large_and_wrong)
 {
 	struct arena a = ARENA_INIT;
@@ -509,7 +511,10 @@ TEST(large_and_wrong)
 	arena_done(&a);
 }
 
-/* A chain through all nodes of a large plan, closed at its end: found, without overflowing anything. */
+/*
+ * A chain through all nodes of a large plan, closed at its end: found, without
+ * overflowing anything.
+ */
 TEST(long_cycle)
 {
 	enum { MANY = LIMIT_NODES - 2 };

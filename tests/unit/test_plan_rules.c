@@ -24,7 +24,10 @@ static value *parse(struct arena *a, const char *text)
 	return v;
 }
 
-/* What the design lets a model say. A key that is in neither list fails the test until somebody decides. */
+/*
+ * What the design lets a model say. A key that is in neither list fails the test until
+ * somebody decides.
+ */
 static const char *const for_models[] = { "planVersion", "goal", "phases", "tasks", "subtasks",
 	"id", "name", "objective", "outcome", "acceptance", "deps", "scopePaths", "effort", "risk",
 	"requiredTools", "definitionOfDone", "role", /* and within goal: */ "title",
@@ -354,7 +357,9 @@ TEST(new_contracts_are_refused_and_old_ones_stay)
 			"'plan': " WITH("T1", "{'tests': ['x']}") "}");
 	assert_int_equal(append(&f, &e, &err), 0);
 	assert_true(str_is(node_of(&f, "T1")->def.verification, "{\"tests\":[\"x\"]}"));
-	/* It may stay as it is, and may be left out; it may not be changed, or be given to another. */
+	/*
+	 * It may stay as it is, and may be left out; it may not be changed, or be given to another.
+	 */
 	p = json(&f, "{'goal': '" STR_FMT "'}", STR_ARG(e.goal));
 	value_put(&f.arena, p, "plan", json(&f, WITH("T1", "{'tests': ['y']}")));
 	assert_non_null(strstr(refused(&f, "plan.apply", p, OV_EINVALID_PLAN), "not supported"));

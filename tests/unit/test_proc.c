@@ -437,8 +437,9 @@ __attribute__((constructor)) static void be_a_chain(void)
 }
 
 /*
- * Starts chains, and reaps whoever ends of them: in a container nobody else may do so, and the numbers
- * of processes run out. Returns when all have begun: a sweep before that is rightly sure of nobody.
+ * Starts chains, and reaps whoever ends of them: in a container nobody else may do so, and the
+ * numbers of processes run out. Returns when all have begun: a sweep before that is rightly sure
+ * of nobody.
  */
 static pid_t nursery(const struct proc_spec *spec, int n)
 {
@@ -473,8 +474,8 @@ static pid_t nursery(const struct proc_spec *spec, int n)
 }
 
 /*
- * One may be missed; it is not said then that nobody is left. They hold the pipe, as above, for longer than
- * is waited for its end, and end by themselves some day.
+ * One may be missed; it is not said then that nobody is left. They hold the pipe, as above, for
+ * longer than is waited for its end, and end by themselves some day.
  */
 TEST(a_sweep_that_is_sure_has_left_nobody)
 {
@@ -555,7 +556,10 @@ TEST(a_process_is_found_right_after_its_start)
 	}
 }
 
-/* Process 2 of a container is nobody special: on a machine it is the parent of the kernel's threads. */
+/*
+ * Process 2 of a container is nobody special: on a machine it is the parent of the
+ * kernel's threads.
+ */
 TEST(a_process_is_found_by_the_second_one_of_a_container)
 {
 	SKIP_WITHOUT_PIDFDS();

@@ -114,7 +114,9 @@ static void crash_until_the_last(struct fixture *f, int64_t epoch)
 		assert_int_equal(n->status, NODE_QUEUED);
 		assert_int_equal(n->work.failures[CAUSE_RUN], i + 1);
 		assert_int_equal(f->wake_at, f->now + delays[i]);
-		/* One millisecond too early nothing happens; the state says the same moment again. */
+		/*
+		 * One millisecond too early nothing happens; the state says the same moment again.
+		 */
 		f->now += delays[i] - 1;
 		assert_int_equal(tick(f), 0);
 		assert_int_equal(f->wake_at, f->now + 1);
@@ -136,7 +138,10 @@ TEST(crashes_are_retried_after_their_delays_then_reassigned_then_escalated)
 	n = node_of(&f, "T1");
 	crash_until_the_last(&f, 1);
 	crash(&f, "T1", 7);
-	/* No planner to ask, no run to nudge: somebody else gets it, and starts with a clean record. */
+	/*
+	 * No planner to ask, no run to nudge: somebody else gets it, and starts with a
+	 * clean record.
+	 */
 	assert_int_equal(n->status, NODE_QUEUED);
 	assert_int_equal(n->work.epoch, 2);
 	assert_true(n->stall.open);
@@ -840,8 +845,10 @@ TEST(every_open_item_has_a_next_step)
 			for (size_t i = 0; i < f.state->goals.p[g]->nodes.n; i++) {
 				const struct node *n = f.state->goals.p[g]->nodes.p[i];
 
-				/* Finished, before a person (as are logged-out agents), or waiting for
-				 * one that is. */
+				/*
+				 * Finished, before a person (as are logged-out agents), or waiting
+				 * for one that is.
+				 */
 				if (node_is_leaf(n))
 					assert_true(node_is_final(n) || n->status == NODE_BLOCKED ||
 							(n->status == NODE_QUEUED &&

@@ -67,7 +67,9 @@ TEST(the_ladder)
 			json(&f, "{'dispatch': '" STR_FMT "', 'how': 'nonce'}",
 					STR_ARG(vec_last(&n->assignment->dispatches)->id)));
 	wait_on(&f, n);
-	/* It arrived, so it is not sent again; nobody plans; two signals are quiet: somebody else. */
+	/*
+	 * It arrived, so it is not sent again; nobody plans; two signals are quiet: somebody else.
+	 */
 	assert_int_equal(n->stall.skipped[RUNG_RESEND], 1);
 	assert_int_equal(n->stall.skipped[RUNG_REPLAN], 1);
 	assert_int_equal(n->stall.rungs[RUNG_REASSIGN], 1);
@@ -76,7 +78,9 @@ TEST(the_ladder)
 	fixture_done(&f);
 }
 
-/* A new daemon could not take the run over yet: no rung is taken, none given up, nobody is asked. */
+/*
+ * A new daemon could not take the run over yet: no rung is taken, none given up, nobody is asked.
+ */
 TEST(what_is_not_in_our_hands_is_not_judged)
 {
 	struct fixture f;
@@ -200,7 +204,9 @@ TEST(a_model_is_asked_once_per_episode)
 	fixture_done(&f);
 }
 
-/* What the agent itself says of its limit counts before its exit status, and so does when it ends. */
+/*
+ * What the agent itself says of its limit counts before its exit status, and so does when it ends.
+ */
 TEST(a_limit_that_says_when_it_ends)
 {
 	struct fixture f;

@@ -33,7 +33,9 @@ TEST(a_line_again_and_again)
 	assert_int_equal(say(&r, "there it is\n", 1, OV_SECOND, &now), 1);
 }
 
-/* A test run prints PASS thirty times, and the same minutes later: that is twice, not sixty times. */
+/*
+ * A test run prints PASS thirty times, and the same minutes later: that is twice, not sixty times.
+ */
 TEST(what_comes_in_one_go_counts_once)
 {
 	struct repeats r = fresh();

@@ -221,7 +221,10 @@ TEST(what_changes_the_tree_is_no_loop)
 	fixture_done(&f);
 }
 
-/* Each is a sleep and a question, perhaps: for some time that is how one waits for something elsewhere. */
+/*
+ * Each is a sleep and a question, perhaps: for some time that is how one waits for
+ * something elsewhere.
+ */
 TEST(equal_calls_that_are_far_apart_have_to_last)
 {
 	struct fixture f;
@@ -311,7 +314,10 @@ TEST(nothing_is_found_in_a_run_that_is_held_or_being_ended)
 	fixture_done(&f);
 }
 
-/* Its agent ended the run by itself; the next one is ordered to do it otherwise, and then a person is asked. */
+/*
+ * Its agent ended the run by itself; the next one is ordered to do it otherwise, and then a
+ * person is asked.
+ */
 static void stops_itself(struct fixture *f, const struct node *n)
 {
 	submit(f, "run.end",
@@ -444,7 +450,10 @@ TEST(a_change_before_the_loop_delays_it_only)
 	fixture_done(&f);
 }
 
-/* Nobody can tell it anything while it runs: a person is told, once, though it is heard all the time. */
+/*
+ * Nobody can tell it anything while it runs: a person is told, once, though it is heard all
+ * the time.
+ */
 TEST(output_that_repeats_itself_for_long_is_put_before_a_person)
 {
 	struct fixture f;

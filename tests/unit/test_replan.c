@@ -124,7 +124,10 @@ TEST(a_diff_not_a_reset)
 	assert_string_equal(ids(&f, v, "changed"), "[\"T3\"]");
 	assert_string_equal(ids(&f, v, "removed"), "[\"T2\"]");
 	assert_string_equal(ids(&f, v, "kept"), "[\"P1\",\"T1\"]");
-	/* The finished one stays, first among its siblings; the removed one is cancelled with the reason. */
+	/*
+	 * The finished one stays, first among its siblings; the removed one is cancelled with
+	 * the reason.
+	 */
 	assert_string_equal(present(&f), "P1(T1 T3 T4)");
 	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
 	assert_int_equal(node_of(&f, "T2")->status, NODE_CANCELLED);

@@ -429,7 +429,10 @@ TEST(a_report_is_bounded)
 	assert_in_range(value_count(curve), 100, 400);
 	assert_int_equal(value_int_at(value_item(curve, value_count(curve) - 1), "cost_microusd"),
 			30000);
-	/* What agents say of themselves is no progress; and a curve that lacks its beginning still ends. */
+	/*
+	 * What agents say of themselves is no progress; and a curve that lacks its beginning
+	 * still ends.
+	 */
 	curve = value_at(doc, "progress");
 	assert_int_equal(value_count(curve), 1);
 	assert_int_equal(value_int_at(value_item(curve, 0), "progress_centi"), 0);

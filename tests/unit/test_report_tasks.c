@@ -1,4 +1,7 @@
-/* Tasks in reports: each of them once with what finally became of it, and progress as the state has it. */
+/*
+ * Tasks in reports: each of them once with what finally became of it, and progress as the state
+ * has it.
+ */
 #include "tests/test.h"
 
 #include "core/report/report.h"
@@ -234,7 +237,9 @@ TEST(a_reopened_task_counts_once)
 	assert_string_equal(became(&f, report_of(&f, goal), "T1"), "accepted");
 }
 
-/* A stall of before the period is none of it; and a daemon that was up before it has crashed in it. */
+/*
+ * A stall of before the period is none of it; and a daemon that was up before it has crashed in it.
+ */
 TEST(a_period_begins_in_the_middle)
 {
 	static const struct {

@@ -128,7 +128,10 @@ TEST(work_that_is_handed_on_keeps_its_run)
 	rescue_owners_free(o);
 }
 
-/* A worktree was being made ready for T1, which failed; what is found there is what T1 goes on from. */
+/*
+ * A worktree was being made ready for T1, which failed; what is found there is what T1 goes
+ * on from.
+ */
 TEST(a_commit_is_of_the_run_that_made_it)
 {
 	static const struct told list[] = {

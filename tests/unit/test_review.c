@@ -129,7 +129,9 @@ TEST(the_entry_says_everything)
 	fixture_done(&f);
 }
 
-/* A check that is configured afterwards judges the work as it is: no agent runs again before that. */
+/*
+ * A check that is configured afterwards judges the work as it is: no agent runs again before that.
+ */
 TEST(checked_afterwards)
 {
 	for (int passes = 0; passes < 2; passes++) {
@@ -182,7 +184,10 @@ TEST(checked_afterwards)
 	}
 }
 
-/* The shell did not find the check command: nobody's work is judged by that, and no agent runs for it. */
+/*
+ * The shell did not find the check command: nobody's work is judged by that, and no agent runs
+ * for it.
+ */
 TEST(a_check_that_cannot_be_run_is_not_the_agents_failure)
 {
 	static const struct {
@@ -350,7 +355,9 @@ TEST(rejected_work_is_reviewed_again)
 	fixture_done(&f);
 }
 
-/* It comes back from its agent under the entry that is open, which tells of the work as it is now. */
+/*
+ * It comes back from its agent under the entry that is open, which tells of the work as it is now.
+ */
 TEST(an_open_entry_is_brought_up_to_date)
 {
 	struct fixture f;

@@ -1,4 +1,6 @@
-/* The last words of agents that speak no format: which of them say that it is a limit, or a login. */
+/*
+ * The last words of agents that speak no format: which of them say that it is a limit, or a login.
+ */
 #include "tests/test.h"
 
 #include "agent/fact/said_limit.h"

@@ -137,7 +137,9 @@ TEST(nothing_is_ever_won)
 				fail_msg("%s: %.*s with %.*s gives %.*s", tools[k],
 						STR_ARG(text(&s[0])), STR_ARG(text(&s[1])),
 						STR_ARG(text(&s[2])));
-			/* Only what two patterns have in common by chance may be lost: W* and edit. */
+			/*
+			 * Only what two patterns have in common by chance may be lost: W* and edit.
+			 */
 			if (!z && x && y && str_find_byte(text(&s[0]), '*') == text(&s[0]).n &&
 					str_find_byte(text(&s[1]), '*') == text(&s[1]).n)
 				fail_msg("%s is lost: %.*s with %.*s gives %.*s", tools[k],
@@ -273,7 +275,10 @@ TEST(without_a_word_nothing_is_narrowed)
 	end(&f);
 }
 
-/* A new configuration may take from a session that lives, and from the next one; it gives neither back. */
+/*
+ * A new configuration may take from a session that lives, and from the next one; it gives
+ * neither back.
+ */
 TEST(a_live_session_is_never_widened)
 {
 	struct fixture f;

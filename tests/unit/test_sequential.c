@@ -187,7 +187,9 @@ TEST(finished_nodes_hold_nobody_up)
 	fixture_done(&f);
 }
 
-/* An edge per node, however many there are: 49 phases of 200 tasks each wait for the phase before. */
+/*
+ * An edge per node, however many there are: 49 phases of 200 tasks each wait for the phase before.
+ */
 TEST(order_costs_one_edge_per_node)
 {
 	struct fixture f;

@@ -915,7 +915,9 @@ TEST(a_raw_agent_that_says_that_it_is_out_of_quota)
 	fixture_done(&f);
 }
 
-/* Words of the work, of a run that went well or was killed, and of an agent that tells it better. */
+/*
+ * Words of the work, of a run that went well or was killed, and of an agent that tells it better.
+ */
 TEST(words_that_hold_nobody_up)
 {
 	struct fixture f;

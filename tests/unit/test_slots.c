@@ -1,4 +1,7 @@
-/* Work that waits has no slot: others begin meanwhile, up to a bound, and what waited comes first again. */
+/*
+ * Work that waits has no slot: others begin meanwhile, up to a bound, and what waited comes
+ * first again.
+ */
 #include "tests/test.h"
 
 #include "core/capacity/accept_queue.h"
@@ -186,7 +189,9 @@ TEST(what_waits_for_the_checkout_is_tried_again_at_once)
 	fixture_done(&f);
 }
 
-/* One turn of work that only its accept finds something in the way of: a lock that was left there. */
+/*
+ * One turn of work that only its accept finds something in the way of: a lock that was left there.
+ */
 static void accept_in_vain(struct fixture *f, const char *node)
 {
 	bring_to(f, node, STAGE_ACCEPT);
@@ -271,7 +276,10 @@ TEST(what_is_in_everybodys_way_is_told_once)
 	fixture_done(&f);
 }
 
-/* When it is gone, the queue may take its time: who only waits for its turn is not in anybody's way. */
+/*
+ * When it is gone, the queue may take its time: who only waits for its turn is not in
+ * anybody's way.
+ */
 TEST(whose_turn_comes_later_tells_nobody)
 {
 	struct fixture f;

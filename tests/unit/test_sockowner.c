@@ -1,6 +1,6 @@
 /*
- * Whose socket it is, with real connections over the loopback interface and real processes; and who is
- * at the other end of a Unix socket.
+ * Whose socket it is, with real connections over the loopback interface and real processes; and who
+ * is at the other end of a Unix socket.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -253,7 +253,10 @@ TEST(made_in_a_group)
 	assert_int_equal(find(&p, trees, 2, &at), SOCK_FOUND);
 	assert_int_equal(at, 1);
 	end_child(child);
-	/* A tree that cannot leave its group is not looked through: what another group made is not its own. */
+	/*
+	 * A tree that cannot leave its group is not looked through: what another group made is
+	 * not its own.
+	 */
 	child = connecting_child(&p, NULL, NULL);
 	pair_next(&p);
 	trees[1].root = child;
@@ -330,7 +333,10 @@ TEST(the_peer_of_a_pair)
 	close(fds[1]);
 }
 
-/* Connects to `at`, and stays, or is gone when this returns. Its parent has ended, and it has no session of ours. */
+/*
+ * Connects to `at`, and stays, or is gone when this returns. Its parent has ended, and it has no
+ * session of ours.
+ */
 static void fled_peer(const struct sockaddr_un *at, bool stays)
 {
 	int done[2];

@@ -1,8 +1,8 @@
 /*
- * Everything that can happen, in any order: commands of people, outcomes, reports, silences, models'
- * answers, restarts, a clock that jumps. Whatever happens, no event is refused by the fold, a
- * snapshot goes on exactly as the state that it was taken from, a tick comes to rest, and every open
- * item has a next step or somebody who knows of it.
+ * Everything that can happen, in any order: commands of people, outcomes, reports, silences,
+ * models' answers, restarts, a clock that jumps. Whatever happens, no event is refused by the fold,
+ * a snapshot goes on exactly as the state that it was taken from, a tick comes to rest, and every
+ * open item has a next step or somebody who knows of it.
  */
 #include "tests/test.h"
 

@@ -80,7 +80,10 @@ TEST(failures_in_a_row_over_two_tasks_take_it_out_of_service)
 	fixture_done(&f);
 }
 
-/* Nobody is asked about each of them: its tasks are in the entry, and tried again when it is answered. */
+/*
+ * Nobody is asked about each of them: its tasks are in the entry, and tried again when it
+ * is answered.
+ */
 TEST(one_entry_for_all_that_it_failed_at)
 {
 	struct fixture f;

@@ -88,7 +88,9 @@ TEST(calls_are_the_same_by_all_that_they_say)
 							 CODEX_CALL("2", "command_execution",
 									 "\"command\":\"ls\"")),
 			2);
-	/* Of a patch it does not say what it is: two of the same file are not known to be the same. */
+	/*
+	 * Of a patch it does not say what it is: two of the same file are not known to be the same.
+	 */
 	assert_int_equal(most_calls("codex", CODEX_PATCH("1") CODEX_PATCH("2")), 0);
 }
 
@@ -490,8 +492,8 @@ TEST(claude_is_not_believed_everything)
 }
 
 /*
- * Figures that cannot be true are unknown, not 0: what is left is the least that it was. A later total
- * that can be true tells what one before it did not; sums never do.
+ * Figures that cannot be true are unknown, not 0: what is left is the least that it was. A later
+ * total that can be true tells what one before it did not; sums never do.
  */
 TEST(figures_that_cannot_be_true_are_unknown)
 {

@@ -1,6 +1,7 @@
 /*
- * The timeline that people are told is what the tick does: a run that stays silent is driven through the
- * whole of recovery, by any policy, and every step comes at the moment that was foretold at any time before.
+ * The timeline that people are told is what the tick does: a run that stays silent is driven
+ * through the whole of recovery, by any policy, and every step comes at the moment that was
+ * foretold at any time before.
  */
 #include "tests/test.h"
 
@@ -254,7 +255,10 @@ static struct timeline of_t1(struct fixture *f)
 	return timeline_of_run(&f->arena, &w, n->assignment, observe(f, n), f->now);
 }
 
-/* A run that waits for a person is asked about then, and nothing else is foretold until they answered. */
+/*
+ * A run that waits for a person is asked about then, and nothing else is foretold until
+ * they answered.
+ */
 TEST(a_person_who_is_waited_for)
 {
 	struct fixture f;
@@ -291,7 +295,10 @@ TEST(a_person_who_is_waited_for)
 	fixture_done(&f);
 }
 
-/* At any moment until then the same is foretold, and nothing else is done; whoever wants to look looks. */
+/*
+ * At any moment until then the same is foretold, and nothing else is done; whoever wants to
+ * look looks.
+ */
 static void told_when_foretold(struct fixture *f, ov_time at, ov_time every,
 		void (*lives)(struct observation *o, ov_time now))
 {
@@ -347,7 +354,9 @@ static struct observation *at_work(struct fixture *f)
 	return o;
 }
 
-/* It never stalls, so no stall is foretold: a person is told of its silence, at that very moment. */
+/*
+ * It never stalls, so no stall is foretold: a person is told of its silence, at that very moment.
+ */
 TEST(a_tool_in_flight)
 {
 	struct fixture f;

@@ -265,7 +265,9 @@ TEST(a_clock_that_stands_or_jumps_gives_no_more_than_a_burst)
 	end(&w);
 }
 
-/* However it is cut into events, the same comes of it: also by a daemon that is started in between. */
+/*
+ * However it is cut into events, the same comes of it: also by a daemon that is started in between.
+ */
 TEST(merging_before_or_in_the_state_is_the_same)
 {
 	static const char *const words[] = { "'summary': 'a'", "'next': 'b', 'percentComplete': 4",

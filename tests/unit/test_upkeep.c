@@ -1,4 +1,6 @@
-/* What patrols find: each finding has its repair and its cap, and counts until the worker gets on. */
+/*
+ * What patrols find: each finding has its repair and its cap, and counts until the worker gets on.
+ */
 #include "tests/test.h"
 
 #include "core/state/snapshot.h"
@@ -89,7 +91,9 @@ static void lost_runs(bool terminal, enum patrol_fact fact)
 	fixture_done(&f);
 }
 
-/* A worker in error is what one wants to be rid of: its task waits for a person, and is not lost. */
+/*
+ * A worker in error is what one wants to be rid of: its task waits for a person, and is not lost.
+ */
 TEST(one_in_error_can_be_removed)
 {
 	struct fixture f;
@@ -141,7 +145,9 @@ TEST(a_run_that_ends_well_clears_the_count)
 	fixture_done(&f);
 }
 
-/* The run is stopped; its harvest fails; then the worktree is made again, and after that too often. */
+/*
+ * The run is stopped; its harvest fails; then the worktree is made again, and after that too often.
+ */
 TEST(a_busy_worker_gets_its_worktree_back)
 {
 	struct fixture f;

@@ -275,7 +275,10 @@ TEST(absurd_figures)
 	fixture_done(&f);
 }
 
-/* Of a run that told what cannot be true, the rest is the least that it was, and no sum is complete. */
+/*
+ * Of a run that told what cannot be true, the rest is the least that it was, and no sum
+ * is complete.
+ */
 TEST(what_cannot_be_true_is_unknown)
 {
 	struct fixture f;

@@ -9,7 +9,9 @@
 #include "core/view/view.h"
 #include "tests/unit/core_fixture.h"
 
-/* Agents "a" (whose sessions can be resumed) and "b"; all tasks are a's until they are handed over. */
+/*
+ * Agents "a" (whose sessions can be resumed) and "b"; all tasks are a's until they are handed over.
+ */
 static void begin(struct fixture *f, size_t tasks, int64_t workers, int64_t waiting)
 {
 	struct policy_agent *agents;
@@ -199,7 +201,10 @@ TEST(a_next_attempt_waits_in_its_worktree)
 	fixture_done(&f);
 }
 
-/* Work of another agent is not held up: the newest that waits gives its worker back, with its work kept. */
+/*
+ * Work of another agent is not held up: the newest that waits gives its worker back, with its
+ * work kept.
+ */
 TEST(a_worker_is_given_back_where_another_task_needs_it)
 {
 	struct fixture f;

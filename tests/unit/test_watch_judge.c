@@ -98,7 +98,9 @@ TEST(with_nobody_to_mend_the_same_rule_holds)
 	free(j);
 }
 
-/* Whatever happens: never too many starts in a day, and never two mendings without health between. */
+/*
+ * Whatever happens: never too many starts in a day, and never two mendings without health between.
+ */
 TEST(random_histories)
 {
 	srandom(7);

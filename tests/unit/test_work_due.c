@@ -36,7 +36,10 @@ static void begin(struct fixture *f, size_t n)
 	create_goal(f, flat_plan(f, n), NULL);
 }
 
-/* Brings the work to where it waits; returns at which moment it is due again, or 0: never by itself. */
+/*
+ * Brings the work to where it waits; returns at which moment it is due again, or 0: never
+ * by itself.
+ */
 typedef ov_time wait_fn(struct fixture *f);
 
 static ov_time wait_no_goal(struct fixture *f)
@@ -208,7 +211,9 @@ static ov_time wait_outage(struct fixture *f)
 	return 0;
 }
 
-/* However long it waits, nothing is due before its moment has come, and something is when it has. */
+/*
+ * However long it waits, nothing is due before its moment has come, and something is when it has.
+ */
 TEST(waiting)
 {
 	static const struct {

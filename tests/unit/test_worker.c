@@ -142,7 +142,10 @@ TEST(every_command_in_every_status)
 		}
 }
 
-/* Whatever a worker was: reset, it is idle and free; nuked, it is gone; its task is where it belongs. */
+/*
+ * Whatever a worker was: reset, it is idle and free; nuked, it is gone; its task is where
+ * it belongs.
+ */
 TEST(the_end_of_each)
 {
 	for (int nuke = 0; nuke < 2; nuke++)
@@ -208,7 +211,10 @@ TEST(a_task_of_the_pool_goes_on_elsewhere)
 	fixture_done(&f);
 }
 
-/* What could not be rescued is left alone: the worker is in error, a person is told, and may try again. */
+/*
+ * What could not be rescued is left alone: the worker is in error, a person is told, and may
+ * try again.
+ */
 TEST(a_failed_reset_is_told)
 {
 	struct fixture f;

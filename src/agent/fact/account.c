@@ -17,7 +17,9 @@ void account_init(struct account *c, const struct usage *before, int64_t cost_be
 		c->baseline = *before;
 }
 
-/* What is too long is cut between words, so that nothing is left of one that was to be kept secret. */
+/*
+ * What is too long is cut between words, so that nothing is left of one that was to be kept secret.
+ */
 static void keep(char *to, size_t size, str s)
 {
 	str cut = utf8_truncate(s, size - 1);
@@ -75,8 +77,8 @@ static void on_tool_ended(struct account *c, const struct fact *f, ov_time at)
 		return;
 	calls_answered(&c->calls, c->tools[i].call, c->tools[i].thread, f, at);
 	/*
-	 * It runs after all: what looked like its sandbox was the tool's own. Of the call itself a hook
-	 * says only that it is over.
+	 * It runs after all: what looked like its sandbox was the tool's own. Of the call itself a
+	 * hook says only that it is over.
 	 */
 	if (!f->failed && strcmp(c->tools[i].name, c->sandbox_tool) == 0 &&
 			strcmp(c->tools[i].id, c->sandbox_call) != 0)
@@ -339,7 +341,9 @@ static void on_compaction_ended(struct account *c, const struct fact *f _unused_
 	c->compacting = false;
 }
 
-/* Errors are read apart from the output: what is told of a turn that ended meanwhile is too late. */
+/*
+ * Errors are read apart from the output: what is told of a turn that ended meanwhile is too late.
+ */
 static bool between_turns(const struct account *c)
 {
 	return c->has_result && !c->in_turn;
@@ -429,8 +433,8 @@ static void account_goes_on(struct account *c, const struct fact *f, ov_time at)
 }
 
 /*
- * From a file of the session, which is read where there is no output, or of a sub-agent, beside hooks that
- * tell of it. Beside an output that is the only word of a sub-agent.
+ * From a file of the session, which is read where there is no output, or of a sub-agent, beside
+ * hooks that tell of it. Beside an output that is the only word of a sub-agent.
  */
 static bool is_beside(const struct account *c, const struct fact *f)
 {
@@ -438,9 +442,9 @@ static bool is_beside(const struct account *c, const struct fact *f)
 }
 
 /*
- * The file that an agent keeps of its session is read later than its hooks. What ends there has mostly
- * been told by one: only a call counts that none told the end of, and a turn or a retry after which
- * nothing was heard.
+ * The file that an agent keeps of its session is read later than its hooks. What ends there has
+ * mostly been told by one: only a call counts that none told the end of, and a turn or a retry
+ * after which nothing was heard.
  */
 static bool is_overtaken(const struct account *c, const struct fact *f, ov_time at)
 {
@@ -475,7 +479,10 @@ life:
 	if (!fact_is_life(f->kind))
 		return;
 	c->life_at = MAX(c->life_at, at);
-	/* Calls at the same time end one after the other: the end of one says nothing of the others. */
+	/*
+	 * Calls at the same time end one after the other: the end of one says nothing of
+	 * the others.
+	 */
 	if (f->kind != FACT_TOOL_ENDED && c->tools_n == 0)
 		c->alone_at = MAX(c->alone_at, at);
 }

@@ -1,9 +1,9 @@
 #pragma once
 /*
- * What a run's own words amount to: the fold of its facts, from its output and its hooks alike. From
- * it come the observation that the tick judges by, what `status` and `run show` say that an agent is
- * doing, and the verdict at the end. It is rebuilt from the run's files after a restart, so nothing
- * of it is stored. It owns its texts, and is bounded.
+ * What a run's own words amount to: the fold of its facts, from its output and its hooks alike.
+ * From it come the observation that the tick judges by, what `status` and `run show` say that an
+ * agent is doing, and the verdict at the end. It is rebuilt from the run's files after a restart,
+ * so nothing of it is stored. It owns its texts, and is bounded.
  *
  * The output and the hooks tell of the same things, and are read in any order. Once the output has
  * spoken it counts for turns and tools, and hooks are signs of life beside it; where there is no
@@ -30,7 +30,8 @@ struct account {
 	char session[ACCOUNT_NAME], model[ACCOUNT_NAME];
 	bool ready, in_turn, compacting;
 	bool streamed; /* the output has spoken */
-	bool tells_late; /* of tools only when they are over: by its format, until it tells of one sooner */
+	/* of tools only when they are over: by its format, until it tells of one sooner */
+	bool tells_late;
 	ov_time life_at;  /* the last fact that is a sign of life: a retry is none */
 	ov_time alone_at; /* the last one that it told while no tool of its ran; 0: none */
 	struct account_tool tools[ACCOUNT_TOOLS]; /* in flight, oldest first; the newest are kept */
@@ -55,7 +56,10 @@ struct account {
 		int64_t times;
 	} denied[ACCOUNT_DENIED]; /* the first tools that it wanted and was denied */
 	size_t denied_n;
-	/* Why the sandbox that it makes for its tools cannot start, and which call told; empty: it can. */
+	/*
+	 * Why the sandbox that it makes for its tools cannot start, and which call told; empty:
+	 * it can.
+	 */
 	char sandbox_error[ACCOUNT_TEXT], sandbox_tool[ACCOUNT_NAME], sandbox_call[ACCOUNT_NAME];
 	struct calls calls;    /* which of them were the same again */
 	struct usage usage;    /* of this run; never less than it was */
@@ -65,7 +69,8 @@ struct account {
 	/* Some of what it told cannot be true: what is here of it is the least that it was. */
 	bool cost_untrue, advance_untrue;
 	int64_t cost_baseline;
-	ov_time utc_offset; /* of the zone that the agent speaks of times in; 0 after account_init */
+	/* of the zone that the agent speaks of times in; 0 after account_init */
+	ov_time utc_offset;
 	int64_t context_used, context_window;
 	bool has_result, result_failed; /* of the newest turn that ended */
 	bool session_empty;             /* the same: its session cannot be resumed */

@@ -29,7 +29,9 @@ static struct calls_row *row_for(struct calls *c, uint64_t call)
 	return least;
 }
 
-/* "Bash: make test"; cut between words, so that nothing is left of one that is to be kept secret. */
+/*
+ * "Bash: make test"; cut between words, so that nothing is left of one that is to be kept secret.
+ */
 static void keep_text(char to[CALLS_TEXT], const struct fact *f)
 {
 	str name = utf8_truncate(f->name, CALLS_TEXT / 4), text = f->text, cut;

@@ -1,15 +1,15 @@
 #pragma once
 /*
  * Which of an agent's calls of tools are the same again: the one that it made most often within the
- * run, and how many of the newest ones in a row were the same and got the same answer. An agent that
- * goes in circles shows here first. Each thread of the run is looked at by itself: the session, and each
- * of its sub-agents. What is made most often is of the session alone: several sub-agents may well look at
- * the same thing.
+ * run, and how many of the newest ones in a row were the same and got the same answer. An agent
+ * that goes in circles shows here first. Each thread of the run is looked at by itself: the
+ * session, and each of its sub-agents. What is made most often is of the session alone: several
+ * sub-agents may well look at the same thing.
  *
- * Bounded: of each call only a hash and a count are kept, the text of the most frequent one alone. When
- * the table is full the call with the smallest count that was made longest ago goes; should it come
- * again it is counted from one. So a count is never too large, and what is repeated stays. Of more threads
- * than are kept, the one goes that has been quiet longest; never the session.
+ * Bounded: of each call only a hash and a count are kept, the text of the most frequent one alone.
+ * When the table is full the call with the smallest count that was made longest ago goes; should it
+ * come again it is counted from one. So a count is never too large, and what is repeated stays. Of
+ * more threads than are kept, the one goes that has been quiet longest; never the session.
  */
 #include "agent/fact/fact.h"
 #include "base/ov.h"
@@ -31,7 +31,10 @@ struct calls {
 	struct calls_thread {
 		uint64_t id; /* 0: the session; it is the first */
 		int64_t at;  /* when it was last heard, in calls and answers */
-		/* The last that was answered, its answer, how many in a row were like that, and since when. */
+		/*
+		 * The last that was answered, its answer, how many in a row were like that,
+		 * and since when.
+		 */
 		uint64_t last, last_answer;
 		int64_t same;
 		ov_time same_since;
@@ -50,8 +53,8 @@ uint64_t calls_thread(const struct fact *f);
 /* A call by its fact's digest; returns what it is known by, 0 when it has none. */
 uint64_t calls_made(struct calls *c, const struct fact *f);
 /*
- * That call of this thread was answered; call 0: nothing is known of it, and so not that it was the same.
- * A sub-agent that it was the call for is over.
+ * That call of this thread was answered; call 0: nothing is known of it, and so not that it was the
+ * same. A sub-agent that it was the call for is over.
  */
 void calls_answered(struct calls *c, uint64_t call, uint64_t thread, const struct fact *f,
 		ov_time at);

@@ -84,7 +84,8 @@ static const struct phrase sure[] = {
 	{ "maximum number of turns", TROUBLE_MAX_TURNS },
 	{ "max session turns", TROUBLE_MAX_TURNS }, { "maximum session turns", TROUBLE_MAX_TURNS },
 	{ "loop detected, stopping",
-			TROUBLE_LOOP }, /* of Gemini: it stops by itself, and calls that a success */
+			/* of Gemini: it stops by itself, and calls that a success */
+			TROUBLE_LOOP },
 	{ "maximum budget", TROUBLE_BUDGET }, { "usage limit", TROUBLE_RATE_LIMITED },
 	{ "credit balance", TROUBLE_RATE_LIMITED }, { "insufficient_quota", TROUBLE_RATE_LIMITED },
 	{ "api_key_invalid", TROUBLE_LOGIN }, /* of Gemini, with status 400 */
@@ -171,7 +172,9 @@ static enum trouble by_phrase(str text, const struct phrase *p, size_t n)
 	return TROUBLE_NONE;
 }
 
-/* A number from 400 to 599 shortly after a word that announces it: "status: 429", "API Error: 400". */
+/*
+ * A number from 400 to 599 shortly after a word that announces it: "status: 429", "API Error: 400".
+ */
 static int status_in(str text)
 {
 	static const char *const words[] = { "status", "error", "code", "http" };
@@ -216,7 +219,9 @@ enum trouble trouble_of_text(str text, int *ret_status)
 	return t == TROUBLE_NONE ? TROUBLE_OTHER : t;
 }
 
-/* "2 days 3 hours 5 minutes", "18h32m10s", "12.3s" at the start of the text; 0 when there is none. */
+/*
+ * "2 days 3 hours 5 minutes", "18h32m10s", "12.3s" at the start of the text; 0 when there is none.
+ */
 static int64_t wait_at(str s)
 {
 	static const struct {

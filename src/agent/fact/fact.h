@@ -1,10 +1,11 @@
 #pragma once
 /*
- * What agents say about themselves, in one vocabulary for all of them. A fact is one such statement,
- * read from a line of an agent's output (agent/read/stream.h) or from one of its hooks (agent/read/hook.h). A
- * fact owns nothing: its texts are valid during the call that hands it over.
+ * What agents say about themselves, in one vocabulary for all of them. A fact is one such
+ * statement, read from a line of an agent's output (agent/read/stream.h) or from one of its hooks
+ * (agent/read/hook.h). A fact owns nothing: its texts are valid during the call that hands it over.
  *
- * Facts are what the agent claims. Nobody acts on a text in them; only kinds, names and numbers count.
+ * Facts are what the agent claims. Nobody acts on a text in them; only kinds, names and
+ * numbers count.
  */
 #include "base/ov.h"
 
@@ -88,8 +89,8 @@ struct fact {
 	str session, model;
 	str id, name, text;
 	/*
-	 * In hexadecimal: of a tool's name and all that it was called with, of which the text is only
-	 * what people need; or of its answer, where the text is not that. Empty: not known.
+	 * In hexadecimal: of a tool's name and all that it was called with, of which the text is
+	 * only what people need; or of its answer, where the text is not that. Empty: not known.
 	 */
 	str digest;
 	bool failed;
@@ -119,7 +120,10 @@ enum trouble trouble_of_status(int status);
  * ret_status may be NULL; it is 0 when the text names none.
  */
 enum trouble trouble_of_text(str text, int *ret_status);
-/* When it may be tried again, as far as the text says: a moment ("limit reached|1749924000"), or a wait. */
+/*
+ * When it may be tried again, as far as the text says: a moment ("limit reached|1749924000"), or
+ * a wait.
+ */
 void trouble_when(str text, ov_time *ret_resets_at, int64_t *ret_wait_ms);
 /* A statement that shows that the agent gets on: retries, troubles and notices do not. */
 bool fact_is_life(enum fact_kind kind);

@@ -59,7 +59,9 @@ static uint64_t ring_at(const struct repeats *r, uint32_t back)
 	return r->ring[(r->lines - back) % (2 * REPEATS_PERIOD)];
 }
 
-/* So many lines ago this line stood after the same one before it; 0: it did not, or too long ago. */
+/*
+ * So many lines ago this line stood after the same one before it; 0: it did not, or too long ago.
+ */
 static uint32_t find_period(const struct repeats *r, uint64_t pair)
 {
 	const uint32_t slot = slot_of(pair);

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * Output that repeats itself, of agents that speak no format: the same line, or the same group of up to
- * REPEATS_PERIOD lines, again and again. Text that is overwritten in place (spinners, progress bars)
- * says nothing and is passed over, and so are colours and empty lines.
+ * Output that repeats itself, of agents that speak no format: the same line, or the same group of
+ * up to REPEATS_PERIOD lines, again and again. Text that is overwritten in place (spinners,
+ * progress bars) says nothing and is passed over, and so are colours and empty lines.
  *
  * A honest program prints equal lines too, but in one go: so a block counts only when some time has
  * passed since the last one that did. Bounded; constant work per byte, and no more per line.
@@ -14,7 +14,10 @@ enum { REPEATS_PERIOD = 64, REPEATS_TEXT = 160 };
 struct repeats {
 	ov_time gap; /* between blocks that count; the caller's to set */
 
-	/* Equal blocks in a row that count, since when, when the last of them came, and its line, for people. */
+	/*
+	 * Equal blocks in a row that count, since when, when the last of them came, and its
+	 * line, for people.
+	 */
 	int64_t count;
 	ov_time since, last_at;
 	char text[REPEATS_TEXT];

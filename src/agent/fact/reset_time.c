@@ -100,7 +100,10 @@ static bool take_numeric_date(str *s, struct clock *c)
 	return true;
 }
 
-/* "2:33 am", "3pm", "14:05", "02:33:10": minutes or a half of the day are named, else it is no time. */
+/*
+ * "2:33 am", "3pm", "14:05", "02:33:10": minutes or a half of the day are named, else it is
+ * no time.
+ */
 static bool take_time(str *s, struct clock *c)
 {
 	int64_t hour, minute = 0, second;

@@ -3,8 +3,8 @@
 #include "base/str.h"
 
 /*
- * Whole phrases of messages to people: a word such as "quota" or "unauthorized" alone stands in the output
- * of many a failing test. The first one that fits a line counts.
+ * Whole phrases of messages to people: a word such as "quota" or "unauthorized" alone stands in the
+ * output of many a failing test. The first one that fits a line counts.
  */
 static const struct {
 	const char *pattern;
@@ -44,8 +44,9 @@ static const struct {
 };
 
 /*
- * What a test of the work may print as well: it counts only where the last line of all begins with it, since
- * after its failures a test tool prints a summary. Words that only introduce an error may stand before it.
+ * What a test of the work may print as well: it counts only where the last line of all begins with
+ * it, since after its failures a test tool prints a summary. Words that only introduce an error may
+ * stand before it.
  */
 static const struct {
 	const char *start;

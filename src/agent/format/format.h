@@ -1,8 +1,8 @@
 #pragma once
 /*
- * What is to be known of an agent: how it is started, what its output is, what it can do, and what its
- * tools are called. The table of those that we know is agent/table/formats.h. Everything here is pure; the
- * daemon starts processes, this says which.
+ * What is to be known of an agent: how it is started, what its output is, what it can do, and what
+ * its tools are called. The table of those that we know is agent/table/formats.h. Everything here
+ * is pure; the daemon starts processes, this says which.
  */
 #include "agent/fact/fact.h"
 #include "base/ov.h"
@@ -39,8 +39,9 @@ struct agent_format {
 	const char *const *env_pass;
 
 	bool structured; /* its output is lines of JSON; else it is text that nobody parses */
-	bool tells_late; /* of a call of a tool only when it is over, unless a plugin of ours does */
-	bool resumes;    /* a session can be continued by its native id in a new process */
+	/* of a call of a tool only when it is over, unless a plugin of ours does */
+	bool tells_late;
+	bool resumes;       /* a session can be continued by its native id in a new process */
 	bool names_session; /* we may choose that id */
 	bool hooks;         /* it calls `overseer hook` */
 	bool scoped;        /* its tools can be narrowed */
@@ -50,11 +51,14 @@ struct agent_format {
 	bool terminal;    /* it can be run in a terminal, where its hooks tell what it does */
 	bool starts_late; /* its first hook there comes with the first prompt */
 	/*
-	 * What the line begins with in which it takes input. Where it has no hook to say that it takes some,
-	 * dialogs look alike, and Enter would answer them; NULL: it has.
+	 * What the line begins with in which it takes input. Where it has no hook to say that it
+	 * takes some, dialogs look alike, and Enter would answer them; NULL: it has.
 	 */
 	const char *input_mark;
-	/* There it asks about a folder that it does not know: how it words that it is trusted; may be NULL. */
+	/*
+	 * There it asks about a folder that it does not know: how it words that it is trusted;
+	 * may be NULL.
+	 */
 	const char *trust_answer;
 
 	bool limits_turns; /* it can be told to end after so many */
@@ -62,8 +66,8 @@ struct agent_format {
 	const char *const *permission_modes;
 
 	/*
-	 * It runs its tools in a sandbox of its own, which needs user namespaces, unless this is its
-	 * permission_mode, or it is in one of ours; NULL: it has none.
+	 * It runs its tools in a sandbox of its own, which needs user namespaces, unless this is
+	 * its permission_mode, or it is in one of ours; NULL: it has none.
 	 */
 	const char *unboxed_mode;
 
@@ -72,7 +76,10 @@ struct agent_format {
 	void (*line)(struct agent_stream *s, const value *v);
 	/* The same of the file that it keeps of a session, told by its hooks; may be NULL. */
 	void (*transcript)(struct agent_stream *s, const value *v);
-	/* The same of the file of a sub-agent, or of the session itself beside its output; may be NULL. */
+	/*
+	 * The same of the file of a sub-agent, or of the session itself beside its output; may
+	 * be NULL.
+	 */
 	void (*thread)(struct agent_stream *s, const value *v);
 	/* One line of its errors, which is text; may be NULL. */
 	void (*error_line)(struct agent_stream *s, str line);
@@ -83,5 +90,8 @@ struct agent_format {
 			struct ov_err *err);
 };
 
-/* Is this version, as the program prints it, before the oldest that is known to work? One without numbers is not. */
+/*
+ * Is this version, as the program prints it, before the oldest that is known to work? One without
+ * numbers is not.
+ */
 bool format_is_too_old(const struct agent_format *f, str version);

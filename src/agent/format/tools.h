@@ -1,8 +1,9 @@
 #pragma once
 /*
- * Which tools an agent may use: (its own set, narrowed by allow) minus deny. An entry is a tool's name
- * as the agent calls it, whatever its case, or a class of tools: "read" is one, "Read" is a tool. Who
- * may narrow what is decided in core/policy/scope; this says what a scope means for one agent.
+ * Which tools an agent may use: (its own set, narrowed by allow) minus deny. An entry is a tool's
+ * name as the agent calls it, whatever its case, or a class of tools: "read" is one, "Read" is a
+ * tool. Who may narrow what is decided in core/policy/scope; this says what a scope means for
+ * one agent.
  */
 #include "agent/format/format.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * The environment of an agent's process, put together from what is handed on, what its format needs,
- * what is configured for it, and our own names. What is said last counts: our own names are the
- * agent's to read, not to choose. Text in, text out, in the caller's arena.
+ * The environment of an agent's process, put together from what is handed on, what its format
+ * needs, what is configured for it, and our own names. What is said last counts: our own names are
+ * the agent's to read, not to choose. Text in, text out, in the caller's arena.
  */
 #include "agent/launch/launch.h"
 

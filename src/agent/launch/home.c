@@ -8,8 +8,8 @@
 
 /*
  * Snapshots of the shell are run by every session of the user's, and a file of ide/ leads into his
- * editor. Of ~/.claude.json, which also names servers of MCP and is replaced by rename, each run has
- * a copy.
+ * editor. Of ~/.claude.json, which also names servers of MCP and is replaced by rename, each run
+ * has a copy.
  */
 static const struct home_folder claude[] = {
 	{ .env = "CLAUDE_CONFIG_DIR",
@@ -83,8 +83,8 @@ static const struct {
 };
 
 /*
- * Nothing of a cache that can be written is the user's: what was put there would be built or run outside
- * one day. What is not known to be made by such tools can be read.
+ * Nothing of a cache that can be written is the user's: what was put there would be built or run
+ * outside one day. What is not known to be made by such tools can be read.
  */
 #define CACHE(variable, where, ...)               \
 	((struct home_folder){ .env = variable,   \

@@ -1,8 +1,9 @@
 #pragma once
 /*
- * How one process of an agent is started: its command line, further variables, and the files that it
- * reads from the run's folder (settings that install our hooks and narrow its tools). Text in, text
- * out; the caller writes the files and starts the process. No secret is ever put on a command line.
+ * How one process of an agent is started: its command line, further variables, and the files that
+ * it reads from the run's folder (settings that install our hooks and narrow its tools). Text in,
+ * text out; the caller writes the files and starts the process. No secret is ever put on a
+ * command line.
  */
 #include "agent/format/format.h"
 #include "agent/format/tools.h"
@@ -11,7 +12,8 @@ enum prompt_by { PROMPT_STDIN, PROMPT_ARG, PROMPT_FILE };
 
 struct launch_ask {
 	const struct agent_format *format;
-	const str *command; /* as configured, the format's program otherwise; our options follow it */
+	/* as configured, the format's program otherwise; our options follow it */
+	const str *command;
 	size_t command_n;
 	str model, permission_mode; /* empty: the agent's own */
 	enum prompt_by prompt_by;
@@ -23,7 +25,10 @@ struct launch_ask {
 	int64_t max_turns;              /* 0: no limit */
 	const char *hook;               /* program `overseer`; NULL: without hooks */
 	const char *run_dir, *worktree; /* absolute */
-	/* Of the worktree, and the one that all worktrees share; absolute. NULL: it is in no repository. */
+	/*
+	 * Of the worktree, and the one that all worktrees share; absolute. NULL: it is in
+	 * no repository.
+	 */
 	const char *git_dir, *git_common_dir;
 	/* It gets a terminal, and the prompt is typed there. */
 	bool terminal;
@@ -55,7 +60,9 @@ struct launch {
 /* OV_ELIMIT: the prompt is too long for a word of a command line. */
 int launch_build(struct arena *a, const struct launch_ask *ask, struct launch *ret,
 		struct ov_err *err);
-/* How to let it work unattended unless the configuration says otherwise; NULL: there is no choice. */
+/*
+ * How to let it work unattended unless the configuration says otherwise; NULL: there is no choice.
+ */
 const char *launch_mode(const struct launch_ask *ask);
 
 /* How each format does it: for the table of formats. */

@@ -1,6 +1,7 @@
 /*
- * Claude Code: one `-p` process per run, or an interactive one in a terminal. Options are written with '=', as some of them would take
- * every word that follows. Its hooks come by a settings file of the run, beside the user's own.
+ * Claude Code: one `-p` process per run, or an interactive one in a terminal. Options are written
+ * with '=', as some of them would take every word that follows. Its hooks come by a settings file
+ * of the run, beside the user's own.
  */
 #include "agent/launch/launch_impl.h"
 #include "base/buf.h"

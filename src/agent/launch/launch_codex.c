@@ -1,7 +1,7 @@
 /*
- * Codex: one `codex exec` per run, or an interactive one in a terminal. Everything goes by `-c`, which `exec` and `exec resume` both
- * take, so that a session that goes on is narrowed as it was when it began; nothing in the user's
- * CODEX_HOME or in the worktree is written.
+ * Codex: one `codex exec` per run, or an interactive one in a terminal. Everything goes by `-c`,
+ * which `exec` and `exec resume` both take, so that a session that goes on is narrowed as it was
+ * when it began; nothing in the user's CODEX_HOME or in the worktree is written.
  */
 #include "agent/launch/launch_impl.h"
 #include "base/buf.h"
@@ -44,7 +44,10 @@ static void add_sandbox(struct launcher *l)
 
 	if (!launch_permits(l->ask, TOOLS_EDIT))
 		mode = "read-only";
-	/* Inside of another one, its own cannot be made; what it would have forbidden, that one forbids. */
+	/*
+	 * Inside of another one, its own cannot be made; what it would have forbidden, that
+	 * one forbids.
+	 */
 	if (l->ask->sandboxed) {
 		l->read_only = strcmp(mode, "read-only") == 0;
 		mode = "danger-full-access";
@@ -84,7 +87,9 @@ static void add_trust(struct launcher *l)
 	setting(l, arena_str(l->a, buf_str(&b)));
 }
 
-/* Whether the folder is trusted, and whether there is a newer version, is not for a dialog to ask. */
+/*
+ * Whether the folder is trusted, and whether there is a newer version, is not for a dialog to ask.
+ */
 static void add_no_dialogs(struct launcher *l)
 {
 	launch_word(l, STR("--no-daemon"));

@@ -1,6 +1,6 @@
 /*
- * Gemini CLI: without a terminal it reads its prompt from standard input and ends after it. Its tools
- * are narrowed by a policy file of the run, which comes on top of the user's settings.
+ * Gemini CLI: without a terminal it reads its prompt from standard input and ends after it. Its
+ * tools are narrowed by a policy file of the run, which comes on top of the user's settings.
  */
 #include "agent/launch/launch_impl.h"
 #include "base/buf.h"

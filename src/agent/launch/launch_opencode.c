@@ -1,8 +1,8 @@
 /*
- * opencode: one `opencode run` per run. Its logs go to its errors, as they alone tell of retries. Its
- * tools are narrowed by OPENCODE_PERMISSION, which comes on top of the user's configuration; so does the
- * plugin that tells of its sub-agents. A title keeps it from asking its model for one, which nobody would
- * hear of.
+ * opencode: one `opencode run` per run. Its logs go to its errors, as they alone tell of retries.
+ * Its tools are narrowed by OPENCODE_PERMISSION, which comes on top of the user's configuration; so
+ * does the plugin that tells of its sub-agents. A title keeps it from asking its model for one,
+ * which nobody would hear of.
  */
 #include "agent/launch/launch_impl.h"
 

@@ -13,7 +13,10 @@ static str substitute(struct arena *a, str arg, str prompt, const char *prompt_f
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		size_t at = str_find(arg, names[i].name);
 
-		/* Looks only before the inserted text, so that a prompt that holds "{prompt}" stays text. */
+		/*
+		 * Looks only before the inserted text, so that a prompt that holds "{prompt}"
+		 * stays text.
+		 */
 		if (at < arg.n)
 			return arena_printf(a, STR_FMT STR_FMT STR_FMT, (int)at, arg.p,
 					STR_ARG(names[i].value),

@@ -90,8 +90,8 @@ static void mount_empty(struct words *w, const char *path)
 }
 
 /*
- * An empty folder, reached through the one that it hides: where that one has gone meanwhile, with its
- * repository, there is no source either, and nothing is mounted.
+ * An empty folder, reached through the one that it hides: where that one has gone meanwhile, with
+ * its repository, there is no source either, and nothing is mounted.
  */
 static const char *nothing_by_way_of(struct words *w, const char *real, const char *nothing)
 {
@@ -132,8 +132,8 @@ static const char *below(struct words *w, const char *dir, const char *name)
 }
 
 /*
- * Its own process namespace, in which it cannot see or signal anybody, and which ends as a whole; no
- * privilege to undo a mount; no terminal to type into.
+ * Its own process namespace, in which it cannot see or signal anybody, and which ends as a whole;
+ * no privilege to undo a mount; no terminal to type into.
  */
 static void isolate(struct words *w, const struct sandbox_ask *ask)
 {
@@ -158,7 +158,10 @@ static void system_mounts(struct words *w, const struct sandbox_ask *ask)
 	word(w, "/dev");
 	word(w, "--proc");
 	word(w, "/proc");
-	/* Root writes there without any privilege, and the kernel would run a program for it outside. */
+	/*
+	 * Root writes there without any privilege, and the kernel would run a program for
+	 * it outside.
+	 */
 	for (size_t i = 0; i < ARRAY_LEN(kernel); i++)
 		mount_same(w, "--ro-bind-try", kernel[i]);
 	/* Sockets of the system's services: a read-only mount would not keep it from these. */
@@ -199,7 +202,10 @@ static void home_mounts(struct words *w, const struct sandbox_ask *ask)
 		mount_same(w, "--ro-bind-try", ask->readable[i]);
 }
 
-/* The worktree's own git folder, which borrows the repository's objects; what says which programs git runs is held. */
+/*
+ * The worktree's own git folder, which borrows the repository's objects; what says which programs
+ * git runs is held.
+ */
 static void git_mounts(struct words *w, const struct sandbox_ask *ask)
 {
 	static const char *const held[] = { "config", "commondir", "hooks", "info",
@@ -251,7 +257,9 @@ struct sandbox_words sandbox_build(struct arena *a, const struct sandbox_ask *as
 	isolate(&w, ask);
 	system_mounts(&w, ask);
 	home_mounts(&w, ask);
-	/* Before what is hidden: no configuration shows the store, or lets git's folder be written. */
+	/*
+	 * Before what is hidden: no configuration shows the store, or lets git's folder be written.
+	 */
 	for (size_t i = 0; i < ask->writable_n; i++)
 		mount_same(&w, "--bind-try", arena_cstr(a, ask->writable[i]));
 	for (size_t i = 0; i < ask->hidden_n; i++)

@@ -1,13 +1,13 @@
 #pragma once
 /*
- * A command inside a sandbox: the words of bubblewrap that are put before it. Text in, text out; who
- * calls it has made the folders that are named here. What it amounts to is in docs/security.md.
+ * A command inside a sandbox: the words of bubblewrap that are put before it. Text in, text out;
+ * who calls it has made the folders that are named here. What it amounts to is in docs/security.md.
  *
- * The system is there to be read. Writable are the worktree, a temporary folder of the agent's own, its
- * run's hooks, of the home what the caller says, and of git what `add`, `commit` and `rebase` need, but
- * none of the files by which git could be made to run a program for somebody else (hooks,
- * configuration, the pointers between the folders). Hidden are the store's folder with everything of
- * other runs, the stores of others, /run, /tmp and other processes.
+ * The system is there to be read. Writable are the worktree, a temporary folder of the agent's own,
+ * its run's hooks, of the home what the caller says, and of git what `add`, `commit` and `rebase`
+ * need, but none of the files by which git could be made to run a program for somebody else (hooks,
+ * configuration, the pointers between the folders). Hidden are the store's folder with everything
+ * of other runs, the stores of others, /run, /tmp and other processes.
  */
 #include "base/ov.h"
 
@@ -50,7 +50,10 @@ struct sandbox_ask {
 	bool read_only; /* the worktree and its git folder, too */
 };
 
-/* Where something is mounted in a folder that the command can write: it may have put a link there before. */
+/*
+ * Where something is mounted in a folder that the command can write: it may have put a link
+ * there before.
+ */
 struct sandbox_place {
 	const char *folder, *name; /* outside; beneath the folder */
 };

@@ -84,7 +84,9 @@ static const struct word errors[] = {
 	{ "model_not_found", TROUBLE_REFUSED },
 };
 
-/* Its word for an error; a status says more than "unknown", and none at all is a line that is dead. */
+/*
+ * Its word for an error; a status says more than "unknown", and none at all is a line that is dead.
+ */
 static enum trouble error_of(str word, int status)
 {
 	int t = word_find(errors, ARRAY_LEN(errors), word, TROUBLE_NONE);
@@ -106,7 +108,9 @@ static void on_retry(struct agent_stream *s, const value *v)
 	stream_tell(s, f);
 }
 
-/* By version and by who denied it, it is told in its own line, with the answer, or with the result. */
+/*
+ * By version and by who denied it, it is told in its own line, with the answer, or with the result.
+ */
 static void tell_denied(struct agent_stream *s, const value *v, const value *call, str text)
 {
 	struct claude *c = memory(s);
@@ -279,7 +283,9 @@ static void on_user(struct agent_stream *s, const value *v)
 	}
 }
 
-/* Raw events of the model's answer, when they are asked for: it writes, which is all that counts. */
+/*
+ * Raw events of the model's answer, when they are asked for: it writes, which is all that counts.
+ */
 static void on_event(struct agent_stream *s, const value *v)
 {
 	stream_tell(s, claude_begin(v, FACT_PROGRESS));
@@ -346,7 +352,9 @@ static const struct word ends[] = {
 	{ "aborted_tools", TROUBLE_INTERRUPTED },
 };
 
-/* Why a turn failed: what it says itself, then what it said before, then what its text looks like. */
+/*
+ * Why a turn failed: what it says itself, then what it said before, then what its text looks like.
+ */
 static void why(const struct claude *c, const value *v, struct fact *f)
 {
 	int t = word_find(ends, ARRAY_LEN(ends), value_str_at(v, "subtype"), TROUBLE_NONE);
@@ -416,8 +424,8 @@ void claude_line(struct agent_stream *s, const value *v)
 }
 
 /*
- * It notes each request as the one before, of which so much is kept, and what is added. One that adds
- * nothing is the same again: the one before got no answer. Why, it does not say.
+ * It notes each request as the one before, of which so much is kept, and what is added. One that
+ * adds nothing is the same again: the one before got no answer. Why, it does not say.
  */
 static void on_request(struct agent_stream *s, const value *v)
 {

@@ -54,7 +54,9 @@ static struct usage usage_of_model(const value *m)
 	return u;
 }
 
-/* The sum over all models. What one of them does not say, or cannot be true, the sum does not say. */
+/*
+ * The sum over all models. What one of them does not say, or cannot be true, the sum does not say.
+ */
 static struct usage sum(const value *models, int64_t *ret_cost)
 {
 	struct usage all = { .untrue = value_count(models) > MODELS_MAX };

@@ -2,8 +2,8 @@
 /*
  * What Claude Code used. Its messages say it too early (their output is counted before it is
  * written), its results say it per model, since the last result or since the beginning, by version.
- * What is told while a turn goes on is therefore an advance, which its result makes good: the sum of
- * all that is told is right after each result.
+ * What is told while a turn goes on is therefore an advance, which its result makes good: the sum
+ * of all that is told is right after each result.
  */
 #include "agent/fact/fact.h"
 #include "data/value/value.h"

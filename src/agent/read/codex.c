@@ -1,7 +1,7 @@
 /*
- * Codex, `exec --json`. Items begin, change and are completed; what a thread used is told as a total
- * over all its turns, those of earlier processes too, and never what it cost. An item of type error
- * is a warning; whether a turn failed is said by turn.failed alone.
+ * Codex, `exec --json`. Items begin, change and are completed; what a thread used is told as a
+ * total over all its turns, those of earlier processes too, and never what it cost. An item of type
+ * error is a warning; whether a turn failed is said by turn.failed alone.
  */
 #include "agent/read/parsers.h"
 
@@ -87,8 +87,8 @@ static str call_output(struct arena *a, const value *item)
 }
 
 /*
- * What it says of its sandbox instead of running a command in it; the first line is enough. It is made
- * by bubblewrap, which wants user namespaces, and by a helper of its own.
+ * What it says of its sandbox instead of running a command in it; the first line is enough. It is
+ * made by bubblewrap, which wants user namespaces, and by a helper of its own.
  */
 static bool is_sandbox_error(str output)
 {
@@ -247,7 +247,9 @@ static void on_turn_failed(struct agent_stream *s, const value *v)
 					0));
 }
 
-/* "Reconnecting... 2/5 (unexpected status 401 ...)": it tries again; any other error, it does not. */
+/*
+ * "Reconnecting... 2/5 (unexpected status 401 ...)": it tries again; any other error, it does not.
+ */
 static void on_error(struct agent_stream *s, const value *v)
 {
 	const str again = STR("Reconnecting... ");
@@ -323,7 +325,10 @@ static void on_words(struct agent_stream *s, const value *v)
 	}
 }
 
-/* What the model was told of a command, without what differs each time: "Chunk ID: ...", "Wall time: ...". */
+/*
+ * What the model was told of a command, without what differs each time: "Chunk ID: ...",
+ * "Wall time: ...".
+ */
 static str same_answer(struct arena *a, str text)
 {
 	char *p = arena_alloc(a, text.n + 1);
@@ -474,7 +479,9 @@ void codex_thread_line(struct agent_stream *s, const value *v)
 	stream_tell(s, f);
 }
 
-/* Its errors are a log as well; only what ended it is told here, as nothing of it is in the output. */
+/*
+ * Its errors are a log as well; only what ended it is told here, as nothing of it is in the output.
+ */
 void codex_error_line(struct agent_stream *s, str line)
 {
 	struct fact f;

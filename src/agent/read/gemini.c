@@ -1,6 +1,6 @@
 /*
- * Gemini CLI, `-o stream-json`. Its words come in pieces, which are put together again: a message is
- * over when something else comes. It says on its errors that it retries, in words.
+ * Gemini CLI, `-o stream-json`. Its words come in pieces, which are put together again: a message
+ * is over when something else comes. It says on its errors that it retries, in words.
  */
 #include "agent/format/tools.h"
 #include "agent/read/parsers.h"
@@ -18,7 +18,8 @@ struct gemini {
 	bool answered;        /* the model said something in this process */
 	enum trouble trouble; /* of an error in this turn that ends it, whatever its result says */
 	char error[512];
-	char attempt[512]; /* a line about one that failed, until the next says whether it retries */
+	/* a line about one that failed, until the next says whether it retries */
+	char attempt[512];
 };
 
 static struct gemini *memory(struct agent_stream *s)
@@ -94,8 +95,9 @@ static void on_tool_use(struct agent_stream *s, const value *v)
 }
 
 /*
- * A rule forbids it; or its mode takes the tool away, and then it says that there is none of this name. The
- * last call is told with its name, its end is not: names that nobody knows are the model's own.
+ * A rule forbids it; or its mode takes the tool away, and then it says that there is none of this
+ * name. The last call is told with its name, its end is not: names that nobody knows are the
+ * model's own.
  */
 static bool is_denied(struct agent_stream *s, const value *error, str id)
 {
@@ -247,8 +249,9 @@ static void tell_retry(struct agent_stream *s, str text)
 }
 
 /*
- * "Attempt 2 failed with status 429. Retrying with backoff... _ApiError: {...}", then a stack. Or in two
- * lines: "Attempt 1 failed: You have exhausted ...", "Suggested retry after 20s.. Retrying after ...".
+ * "Attempt 2 failed with status 429. Retrying with backoff... _ApiError: {...}", then a stack. Or
+ * in two lines: "Attempt 1 failed: You have exhausted ...", "Suggested retry after 20s..
+ * Retrying after ...".
  */
 void gemini_error_line(struct agent_stream *s, str line)
 {

@@ -157,8 +157,8 @@ static bool has_tool(const struct agent_format *f, const char *name)
 }
 
 /*
- * Codex edits files by a word of its shell too. A call of that is a call of the tool of the same name,
- * wherever an agent has such a tool.
+ * Codex edits files by a word of its shell too. A call of that is a call of the tool of the same
+ * name, wherever an agent has such a tool.
  */
 static str hidden_tool(const struct hook_call *c, const struct agent_format *f)
 {

@@ -1,11 +1,11 @@
 #pragma once
 /*
- * Hooks of Claude Code and Codex, which speak the same JSON: what a call says as a fact, and what is
- * answered. `overseer hook` runs inside the agent's process tree and needs no daemon: it appends one
- * line to runs/<run>/hooks/events (bounded; the daemon follows the file, as it follows the output),
- * judges PreToolUse by runs/<run>/hooks/scope.json, and hands over what the daemon has laid into
- * runs/<run>/hooks/next when the agent wants to stop. So an agent is never held up by a daemon that is
- * away, nothing is delivered twice, and a scope holds without us.
+ * Hooks of Claude Code and Codex, which speak the same JSON: what a call says as a fact, and what
+ * is answered. `overseer hook` runs inside the agent's process tree and needs no daemon: it appends
+ * one line to runs/<run>/hooks/events (bounded; the daemon follows the file, as it follows the
+ * output), judges PreToolUse by runs/<run>/hooks/scope.json, and hands over what the daemon has
+ * laid into runs/<run>/hooks/next when the agent wants to stop. So an agent is never held up by a
+ * daemon that is away, nothing is delivered twice, and a scope holds without us.
  */
 #include "agent/fact/fact.h"
 #include "agent/format/tools.h"
@@ -46,8 +46,8 @@ struct hook_reply {
 };
 
 /*
- * Unknown members are ignored; an unknown event is fine and becomes a notice. event: the one that the
- * settings named, for a call that does not say so itself.
+ * Unknown members are ignored; an unknown event is fine and becomes a notice. event: the one that
+ * the settings named, for a call that does not say so itself.
  */
 int hook_read(struct arena *a, str json, str event, struct hook_call *ret, struct ov_err *err);
 /*
@@ -59,15 +59,18 @@ struct hook_reply hook_answer(struct arena *a, const struct hook_call *c,
 /* May this call be given the next instruction? Only the session itself, when it wants to stop. */
 bool hook_may_go_on(const struct hook_call *c);
 
-/* The line of the events file for a call, without its newline; taken: the dispatch that Stop handed over. */
+/*
+ * The line of the events file for a call, without its newline; taken: the dispatch that Stop
+ * handed over.
+ */
 str hook_line(struct arena *a, const struct hook_call *c, ov_time now, bool denied, str taken);
 /* The last line of a file that is full. */
 str hook_line_dropped(struct arena *a, ov_time now);
 /*
  * A line of the events file as a fact; false when there is none in it. f: of the agent; what its
- * output tells better (turns, tools) comes as a notice, a sign of life from which nothing else follows:
- * Codex does not tell its hooks how a tool ended that failed. A tool that ended without an id means all
- * that are in flight. ret_taken: a dispatch that was handed over, or empty.
+ * output tells better (turns, tools) comes as a notice, a sign of life from which nothing else
+ * follows: Codex does not tell its hooks how a tool ended that failed. A tool that ended without an
+ * id means all that are in flight. ret_taken: a dispatch that was handed over, or empty.
  */
 bool hook_fact(struct arena *a, str line, const struct agent_format *f, struct fact *ret,
 		str *ret_taken);

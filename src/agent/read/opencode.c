@@ -1,7 +1,7 @@
 /*
- * opencode, `run --format json`. A turn is a row of steps, the last of which ends for another reason
- * than calls of tools. Its output tells of calls when they are over, and is silent while it retries:
- * that is in its log, which `--print-logs` puts on the errors.
+ * opencode, `run --format json`. A turn is a row of steps, the last of which ends for another
+ * reason than calls of tools. Its output tells of calls when they are over, and is silent while it
+ * retries: that is in its log, which `--print-logs` puts on the errors.
  */
 #include "agent/read/parsers.h"
 

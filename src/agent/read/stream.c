@@ -124,8 +124,8 @@ static int unit_at(str s)
 }
 
 /*
- * The line with what is no character replaced: bytes that are not UTF-8, and halves of surrogate pairs,
- * which programs write that cut their texts at a number of UTF-16 units.
+ * The line with what is no character replaced: bytes that are not UTF-8, and halves of surrogate
+ * pairs, which programs write that cut their texts at a number of UTF-16 units.
  */
 static str repaired(struct arena *a, str line)
 {

@@ -41,7 +41,10 @@ static const char *const *environment(struct arena *a, const struct driver_ask *
 			});
 }
 
-/* Where the worktree's own git folder is, and the repository's. What its .git file says is not asked. */
+/*
+ * Where the worktree's own git folder is, and the repository's. What its .git file says is
+ * not asked.
+ */
 static void find_git(struct arena *a, const struct driver_ask *ask, struct launch_ask *how)
 {
 	const char *dir = git_agent_dir(a, str_from(ask->worktree));

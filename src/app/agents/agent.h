@@ -17,7 +17,8 @@ struct agent_launch {
 	enum sandbox sandbox;     /* that argv begins with; SANDBOX_NONE: none */
 	struct sessions sessions; /* where it keeps them */
 	bool trusted;             /* the user has told the agent that the repository is */
-	str input; /* of stdin: the prompt, or nothing; absent: it stays open for what is sent later */
+	/* of stdin: the prompt, or nothing; absent: it stays open for what is sent later */
+	str input;
 };
 
 /*

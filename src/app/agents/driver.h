@@ -30,15 +30,17 @@ struct driver_ask {
 	str home; /* what its private home is called, where it has one */
 	int64_t attempt;
 	str prompt;
-	str session; /* native id to resume, or to give to a new session; empty: the agent chooses */
+	/* native id to resume, or to give to a new session; empty: the agent chooses */
+	str session;
 	bool resume;
-	uint64_t offset; /* output that is text is told from here on; lines of JSON all over again */
+	/* output that is text is told from here on; lines of JSON all over again */
+	uint64_t offset;
 	const struct tool_scope *scope;
 };
 
 /*
- * What is heard, from the loop. Everything that was said comes before ended(), the only one that may
- * close the handle.
+ * What is heard, from the loop. Everything that was said comes before ended(), the only one that
+ * may close the handle.
  */
 struct driver_events {
 	void (*output)(void *user, str bytes,
@@ -50,8 +52,8 @@ struct driver_events {
 };
 
 /*
- * 0: it will be given to the agent; OV_ESTATE: it cannot be; OV_EUNAVAILABLE: nobody knows. May come
- * from inside the call of send.
+ * 0: it will be given to the agent; OV_ESTATE: it cannot be; OV_EUNAVAILABLE: nobody knows. May
+ * come from inside the call of send.
  */
 typedef void driver_sent_fn(void *user, int r, const struct ov_err *err);
 

@@ -20,7 +20,10 @@
 enum {
 	HOOK_FILES_MAX = 4096,
 	TURN_MAX = 1 << 20, /* of events in one turn of the loop, while the run goes on */
-	/* Of all events of a run. `overseer hook` writes less; what an agent writes itself has no bound. */
+	/*
+	 * Of all events of a run. `overseer hook` writes less; what an agent writes itself has
+	 * no bound.
+	 */
 	READ_MAX = HOOK_EVENTS_MAX + (1 << 20),
 };
 
@@ -62,8 +65,8 @@ static void on_events(void *user, str bytes, uint64_t at _unused_)
 }
 
 /*
- * The agent can put anything in its place. A run whose hooks are not heard is still a run: it is supervised
- * by all else.
+ * The agent can put anything in its place. A run whose hooks are not heard is still a run: it is
+ * supervised by all else.
  */
 static int follow_events(struct driver_hooks *h, struct loop *l, const char *events,
 		struct ov_err *err)

@@ -183,7 +183,10 @@ static void on_vacated(void *user, int r, str text, const struct ov_err *err)
 	open_session(user);
 }
 
-/* The session of a run of this worker that is over by all that we know: at first it gets time to end. */
+/*
+ * The session of a run of this worker that is over by all that we know: at first it gets time
+ * to end.
+ */
 static void vacate(struct driver_run *d)
 {
 	if (++d->tries < TAKEN_TRIES)

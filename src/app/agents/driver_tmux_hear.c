@@ -81,9 +81,9 @@ void tmux_hear_hook(void *user, const struct fact *f, str taken, str line)
 }
 
 /*
- * A hook is called, and its line written, before the agent writes down what came of it: read in that
- * order, a call has begun before it ends. Its words may come later than what its hooks said meanwhile:
- * a person who is waited for still is.
+ * A hook is called, and its line written, before the agent writes down what came of it: read in
+ * that order, a call has begun before it ends. Its words may come later than what its hooks said
+ * meanwhile: a person who is waited for still is.
  */
 void tmux_hear_transcript(void *user, const struct fact *f)
 {

@@ -1,7 +1,8 @@
 #pragma once
 /*
- * What the files of the tmux driver share: a run in a terminal. app/agents/driver_tmux.c owns it, starts and
- * ends it, and types; app/agents/driver_tmux_hear.c hears what its hooks, its session's file and its screen say.
+ * What the files of the tmux driver share: a run in a terminal. app/agents/driver_tmux.c owns it,
+ * starts and ends it, and types; app/agents/driver_tmux_hear.c hears what its hooks, its session's
+ * file and its screen say.
  */
 #include "agent/fact/fact.h"
 #include "app/agents/driver.h"

@@ -172,8 +172,9 @@ static void on_answer_key(void *user, int r, str text, const struct ov_err *err)
 }
 
 /*
- * An agent that has much to do shows late what a key did. Pressed again it would take back what it did, as
- * after the last answer comes the first one: it gets a quarter of a minute, and is lost then.
+ * An agent that has much to do shows late what a key did. Pressed again it would take back what it
+ * did, as after the last answer comes the first one: it gets a quarter of a minute, and is
+ * lost then.
  */
 static bool is_awaited(struct tmux_input *t, str screen)
 {

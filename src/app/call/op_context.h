@@ -1,7 +1,7 @@
 #pragma once
 /*
- * What an operation is given, and the functions that answer operations: declared from the table, so that each
- * can be defined where its subject is. Everything is borrowed for the call.
+ * What an operation is given, and the functions that answer operations: declared from the table, so
+ * that each can be defined where its subject is. Everything is borrowed for the call.
  */
 #include "base/ov.h"
 #include "core/config/config.h"
@@ -14,7 +14,8 @@ struct safe_mode;
 /* Who is asked, and what it is: for the answers that speak of the daemon. */
 struct op_daemon {
 	const char *dir, *repo, *shim, *store_url, *instance, *config_file;
-	const char *config_problem; /* without a daemon: config.toml is bad, the defaults are used */
+	/* without a daemon: config.toml is bad, the defaults are used */
+	const char *config_problem;
 	int pid;
 	ov_time started_at;
 	int64_t http_port;

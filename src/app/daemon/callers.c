@@ -83,7 +83,10 @@ void callers_accepted(void *user, const struct peer *peer, struct rpc_who *ret)
 		look_at_peer(d, &a, &peer->proc, &f, &name);
 	else if (f.place == PLACE_OUTSIDE && proc_ended(&peer->proc, 0))
 		f.place = PLACE_GONE;
-	/* A run of another store is in a sandbox of its own; what git left behind outlives every call. */
+	/*
+	 * A run of another store is in a sandbox of its own; what git left behind outlives
+	 * every call.
+	 */
 	if (f.place == PLACE_OUTSIDE && inside) {
 		f.place = PLACE_RUN;
 		name = STR("a sandbox or a container");
@@ -102,7 +105,10 @@ static bool is_sandboxed(const struct executor_place *p)
 	return p->run && run_is_sandboxed(p->run);
 }
 
-/* What is looked at for one connection: the places of our runs, and behind them the sandboxes of others. */
+/*
+ * What is looked at for one connection: the places of our runs, and behind them the sandboxes
+ * of others.
+ */
 struct search {
 	const struct executor_place *places;
 	size_t own, n;
@@ -140,7 +146,10 @@ static str name_of(const struct search *s, size_t i)
 	return i < s->own ? s->places[i].name : STR("a sandbox of another store");
 }
 
-/* A run whose processes cannot all be looked at could hold any socket, unless it is kept from the token. */
+/*
+ * A run whose processes cannot all be looked at could hold any socket, unless it is kept from
+ * the token.
+ */
 static bool is_any_loose(const struct search *s, str *ret_name)
 {
 	for (size_t i = 0; i < s->n; i++)

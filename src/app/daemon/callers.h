@@ -1,9 +1,9 @@
 #pragma once
 /*
- * Finds out who is at the other end of a connection, once, and keeps that with it; core/policy/caller decides
- * what follows. A process of a run is known by its control group, its ancestors, its environment; of an
- * HTTP connection, by the control group of its socket or the processes that hold it. A run of another store
- * is known by its sandbox.
+ * Finds out who is at the other end of a connection, once, and keeps that with it;
+ * core/policy/caller decides what follows. A process of a run is known by its control group, its
+ * ancestors, its environment; of an HTTP connection, by the control group of its socket or the
+ * processes that hold it. A run of another store is known by its sandbox.
  */
 #include "core/policy/caller.h"
 #include "net/httpd.h"

@@ -90,7 +90,10 @@ static void world_wake_at(void *user, ov_time at)
 	loop_timer_off(d->wake_steady);
 	if (at == OV_TIME_MAX)
 		return;
-	/* The first of them: one goes on in suspend, the other is not put off by a clock that is set back. */
+	/*
+	 * The first of them: one goes on in suspend, the other is not put off by a clock that
+	 * is set back.
+	 */
 	loop_timer_at(d->wake, at);
 	loop_timer_in(d->wake_steady, at - loop_now(d->loop));
 }
@@ -100,8 +103,8 @@ static void world_store_failed(void *user, const struct ov_err *err)
 	struct daemon *d = user;
 
 	/*
-	 * Another daemon owns the store now. Whatever this one still shows or does is of the past, so
-	 * it ends at once; its runs go on, and are the other's.
+	 * Another daemon owns the store now. Whatever this one still shows or does is of the past,
+	 * so it ends at once; its runs go on, and are the other's.
 	 */
 	if (err && err->code == OV_EFENCED) {
 		log_warn("%s; another daemon owns the store: this one ends", err->msg);
@@ -151,7 +154,10 @@ static void wake_fired(void *user)
 	engine_wake(d->engine);
 }
 
-/* Runs that are to be stopped, or harvested, before we end. A store that is only read holds nobody up. */
+/*
+ * Runs that are to be stopped, or harvested, before we end. A store that is only read holds
+ * nobody up.
+ */
 static size_t runs_left(const struct daemon *d)
 {
 	return d->safe.on ? 0 : ending_left(engine_state(d->engine), d->ending);
@@ -312,7 +318,10 @@ int daemon_reload(struct daemon *d, struct ov_err *err)
 {
 	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct config *fresh, *old = d->config;
-	/* Without accept.target: the branch of the start, or, when that was not looked up, the last one. */
+	/*
+	 * Without accept.target: the branch of the start, or, when that was not looked up, the
+	 * last one.
+	 */
 	const char *target = d->target_branch ? d->target_branch
 					      : arena_cstr(&a, old->policy.target_branch);
 	int r = daemon_load_config(&(struct config_source){ d->o->dir, target, d->o }, &fresh, err);

@@ -1,4 +1,7 @@
-/* The machine's clocks, as this daemon follows them. What comes of it is decided in core/daemon/clock.c. */
+/*
+ * The machine's clocks, as this daemon follows them. What comes of it is decided in
+ * core/daemon/clock.c.
+ */
 #include "app/daemon/daemon_impl.h"
 #include "app/log/log.h"
 #include "base/str.h"
@@ -8,8 +11,8 @@
 #include "sys/proc/proc.h"
 
 /*
- * Before anything else is done by the new time. What the loop read may be of moments that lie apart, when
- * the process was stopped between them: so it has to be seen again.
+ * Before anything else is done by the new time. What the loop read may be of moments that lie
+ * apart, when the process was stopped between them: so it has to be seen again.
  */
 static bool look_at_clock(void *user)
 {

@@ -1,8 +1,9 @@
 /*
  * The graceful end of a daemon that cannot go on. The failure is an event before anything else
  * happens; from then on the core begins nothing and stops the runs. People are still answered while
- * that goes on. When no run is left, or the time is up, the daemon stops as on any other day, with the
- * exit status of its failure. Killed in between it leaves nothing that the next one does not find.
+ * that goes on. When no run is left, or the time is up, the daemon stops as on any other day, with
+ * the exit status of its failure. Killed in between it leaves nothing that the next one does
+ * not find.
  */
 #include "app/daemon/daemon_impl.h"
 #include "app/log/log.h"

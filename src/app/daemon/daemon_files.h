@@ -1,10 +1,10 @@
 #pragma once
 /*
  * The files by which a daemon is found, and its store: others can remove them while it runs, by
- * accident mostly (git clean, a test that mistakes its folder, an agent). Folders are watched, so that
- * it is noticed at once. The socket and the registration are made anew. A store's file that nobody will
- * find again is the end of the daemon, but not of what it knows: that is saved beside its place first,
- * out of the file that is still open.
+ * accident mostly (git clean, a test that mistakes its folder, an agent). Folders are watched, so
+ * that it is noticed at once. The socket and the registration are made anew. A store's file that
+ * nobody will find again is the end of the daemon, but not of what it knows: that is saved beside
+ * its place first, out of the file that is still open.
  */
 #include <sys/types.h>
 
@@ -40,10 +40,15 @@ void daemon_files_mark(struct daemon *d);
 /* Everything is open: from now on the folders are watched. */
 void daemon_files_open(struct daemon *d);
 void daemon_files_close(struct daemon *d);
-/* Before something is written: false when the store's file is not where it was, which ends the daemon. */
+/*
+ * Before something is written: false when the store's file is not where it was, which ends
+ * the daemon.
+ */
 bool daemon_files_hold(struct daemon *d);
 
 /* daemon_lost.c: the store's file is gone. */
 void daemon_lost(struct daemon *d);
-/* 0, or OV_ESTATE: a store that was lost lies beside the place of this one, and waits for a person. */
+/*
+ * 0, or OV_ESTATE: a store that was lost lies beside the place of this one, and waits for a person.
+ */
 int daemon_lost_check(struct arena *a, const char *url, struct ov_err *err);

@@ -112,7 +112,9 @@ void daemon_ended(struct daemon *d, int status);
 
 /* daemon_store.c: the store, its state and the engine on it; safe mode when it is damaged. */
 int daemon_open_engine(struct daemon *d, const struct engine_world *world, struct ov_err *err);
-/* The store was found to be damaged while it is in use: from now on nothing is written or started. */
+/*
+ * The store was found to be damaged while it is in use: from now on nothing is written or started.
+ */
 void daemon_damaged(struct daemon *d, str reason);
 /* All else was verified: a new snapshot in place of one that is damaged, if one is. */
 void daemon_snapshot_again(struct daemon *d);

@@ -1,8 +1,8 @@
 /*
- * The store's file was removed, renamed or replaced under the running daemon. Whatever would be written
- * from now on would be written for nobody, so nobody is told that it was. All that was written before
- * is still in the file that we have open, and goes to a new one beside the old place, which is never
- * overwritten; only when that is safely there the daemon ends.
+ * The store's file was removed, renamed or replaced under the running daemon. Whatever would be
+ * written from now on would be written for nobody, so nobody is told that it was. All that was
+ * written before is still in the file that we have open, and goes to a new one beside the old
+ * place, which is never overwritten; only when that is safely there the daemon ends.
  */
 #include <string.h>
 
@@ -16,7 +16,8 @@
 #include "sys/host/rand.h"
 
 enum {
-	SETTLE_MS = 300, /* who removes a folder may not have finished, and would remove ours, too */
+	/* who removes a folder may not have finished, and would remove ours, too */
+	SETTLE_MS = 300,
 	SETTLE_MAX_MS = 5000,
 };
 
@@ -43,8 +44,8 @@ static int save(struct daemon *d, const char *path, struct ov_err *err)
 }
 
 /*
- * What lies there goes aside with its write-ahead log, which must never meet another file. Both files
- * are in one folder, unless that could not be made again.
+ * What lies there goes aside with its write-ahead log, which must never meet another file. Both
+ * files are in one folder, unless that could not be made again.
  */
 static int how_to_put_it_back(const char *lost, const char *path, struct ov_err *err)
 {

@@ -59,7 +59,9 @@ static void copy_aside(struct daemon *d)
 		strcpy(d->safe.copy, copy);
 }
 
-/* Looked at once more after the copy: that closes the connection, which copying must not disturb. */
+/*
+ * Looked at once more after the copy: that closes the connection, which copying must not disturb.
+ */
 static int enter_safe_mode(struct daemon *d, struct safe_store *s, const struct ov_err *why,
 		struct engine_options *e, struct ov_err *err)
 {
@@ -211,7 +213,10 @@ int daemon_open_engine(struct daemon *d, const struct engine_world *world, struc
 	return 0;
 }
 
-/* The state was built on a whole snapshot and stays; the files stay as they are, so no copy is needed. */
+/*
+ * The state was built on a whole snapshot and stays; the files stay as they are, so no copy
+ * is needed.
+ */
 void daemon_damaged(struct daemon *d, str reason)
 {
 	if (d->safe.on)

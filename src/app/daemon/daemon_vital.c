@@ -73,7 +73,9 @@ static void beat_sign(void *user, struct heartbeat *ret)
 	ret->progress = d->progress;
 	ret->degraded = d->degraded;
 	ret->due = !d->degraded && !d->halting && !d->stop_reason && engine_due(d->engine);
-	/* Free memory, for example, is noticed by a tick alone, and the next one may be far away. */
+	/*
+	 * Free memory, for example, is noticed by a tick alone, and the next one may be far away.
+	 */
 	if (ret->due)
 		engine_touch(d->engine);
 }

@@ -45,7 +45,10 @@ static int print_docs(str what)
 	return fwrite(out.p, 1, out.n, stdout) == out.n && fflush(stdout) == 0 ? 0 : 8;
 }
 
-/* A program of ours: in our folder or near it when installed, in a neighbouring one of a build tree. */
+/*
+ * A program of ours: in our folder or near it when installed, in a neighbouring one of a
+ * build tree.
+ */
 static const char *const shim_places[] = { "overseer-run", "../libexec/overseer/overseer-run",
 	"../shim/overseer-run", NULL };
 static const char *const overseer_places[] = { "overseer", "../bin/overseer", "../../bin/overseer",

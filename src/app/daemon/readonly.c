@@ -30,8 +30,8 @@ static int read_request(struct buf *in, struct ov_err *err)
 }
 
 /*
- * Asked by whoever wants to know why there is no daemon. A bad configuration may be just that: it is
- * told, and the rest as well.
+ * Asked by whoever wants to know why there is no daemon. A bad configuration may be just that: it
+ * is told, and the rest as well.
  */
 static bool is_about_daemon(const struct op *op)
 {

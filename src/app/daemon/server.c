@@ -58,7 +58,9 @@ static struct op_ctx op_context(struct daemon *d, struct arena *a)
 	};
 }
 
-/* "human:NAME" of the socket's peer; the token of the dashboard stands for the person who runs us. */
+/*
+ * "human:NAME" of the socket's peer; the token of the dashboard stands for the person who runs us.
+ */
 static str caller(struct daemon *d, const struct rpc_call *call)
 {
 	struct passwd pw, *found = NULL;
@@ -191,7 +193,9 @@ static bool notify_event(struct rpc_conn *conn, const struct event *e)
 	return rpc_conn_notify(conn, STR("event"), v);
 }
 
-/* Events since `after`, as far as one page goes; a caller further behind reads events.list first. */
+/*
+ * Events since `after`, as far as one page goes; a caller further behind reads events.list first.
+ */
 static int follow_catch_up(struct daemon *d, struct rpc_conn *conn, uint64_t after,
 		struct ov_err *err)
 {

@@ -1,6 +1,7 @@
 /*
- * The branch that accepted work goes to, where the configuration names none: the one that the checkout
- * is on when the first daemon starts. Later daemons keep to it, wherever the user has gone meanwhile.
+ * The branch that accepted work goes to, where the configuration names none: the one that the
+ * checkout is on when the first daemon starts. Later daemons keep to it, wherever the user has
+ * gone meanwhile.
  */
 #include "app/daemon/daemon_impl.h"
 #include "app/engine/engine.h"

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * `overseer agent test`: a few tiny runs of one agent in a scratch worktree, through the driver that
- * the daemon uses, and a verdict on each thing that we want of an agent. It knows no store and no
- * goal. What is seen is written to standard output as it is seen, a line of JSON each:
+ * `overseer agent test`: a few tiny runs of one agent in a scratch worktree, through the driver
+ * that the daemon uses, and a verdict on each thing that we want of an agent. It knows no store and
+ * no goal. What is seen is written to standard output as it is seen, a line of JSON each:
  * {"doing"}, {"check", "verdict": "ok"|"failed"|"skipped", "needed", "text"}, at the end {"ok"}.
  */
 #include "base/ov.h"

@@ -138,7 +138,10 @@ static void say_writable(struct doctor *d)
 	}
 }
 
-/* Agents whose tools run in a sandbox that they make themselves, where no sandbox of ours is around them. */
+/*
+ * Agents whose tools run in a sandbox that they make themselves, where no sandbox of ours is
+ * around them.
+ */
 static void say_boxes(struct doctor *d, const struct sandbox_level *level)
 {
 	const struct config *c = d->cx->config;

@@ -150,8 +150,8 @@ static bool is_plain(str name)
 }
 
 /*
- * Folders that are no worker's. No git looks into them: what is there an agent may have written, with
- * configuration that names programs.
+ * Folders that are no worker's. No git looks into them: what is there an agent may have written,
+ * with configuration that names programs.
  */
 static void say_stray(struct doctor *d, const char *folder, str name)
 {

@@ -1,7 +1,7 @@
 /*
  * A new store from what can be verified of a damaged one. The source is the damaged file itself, or
- * a backup of the same log that reaches further. The damaged files are kept aside first, and the new
- * store takes the place of the old only when it is whole: whoever is interrupted begins again.
+ * a backup of the same log that reaches further. The damaged files are kept aside first, and the
+ * new store takes the place of the old only when it is whole: whoever is interrupted begins again.
  */
 #include <unistd.h>
 
@@ -139,8 +139,9 @@ static int rebuild(struct doctor *d, struct source *src, value **ret, struct ov_
 	if (r == 0)
 		r = safe_store_copy_aside(d->a, d->store_path, &copy, err);
 	/*
-	 * The write-ahead log goes before the file is replaced: stopped in between, the old file must
-	 * not lack what only the log had. Of a log that cannot be read nothing was taken over either.
+	 * The write-ahead log goes before the file is replaced: stopped in between, the old file
+	 * must not lack what only the log had. Of a log that cannot be read nothing was taken
+	 * over either.
 	 */
 	if (r == 0)
 		(void)store_settle(str_from(d->cx->daemon->store_url), NULL);

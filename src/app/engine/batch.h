@@ -1,8 +1,8 @@
 #pragma once
 /*
  * What the engine stages for one transaction, and what is released when it is durable: events with
- * everything that they hold in one arena, those who wait for it, and the daemon's own reports, which
- * are kept until they are written. Private to the engine.
+ * everything that they hold in one arena, those who wait for it, and the daemon's own reports,
+ * which are kept until they are written. Private to the engine.
  */
 #include "app/engine/engine.h"
 #include "base/arena.h"

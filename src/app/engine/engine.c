@@ -15,7 +15,8 @@
 enum {
 	RETRY_MS = 1000, /* after a failed transaction, doubling to: */
 	RETRY_MAX_MS = 30000,
-	REFUSED_MAX = 3, /* a report that contradicts the state so often holds nothing up any longer */
+	/* a report that contradicts the state so often holds nothing up any longer */
+	REFUSED_MAX = 3,
 	SNAPSHOT_TAIL = 2, /* events per object of the state, at least, between two snapshots */
 };
 
@@ -145,7 +146,10 @@ static bool refold(struct engine *e)
 	struct state *fresh = NULL;
 	uint64_t head = e->head;
 
-	/* If even reading fails the old state stays for reading, and nothing is written: see failing. */
+	/*
+	 * If even reading fails the old state stays for reading, and nothing is written:
+	 * see failing.
+	 */
 	if (fold_store(e->store, e->hash_seed, UINT64_MAX, &fresh, &e->snapshot_seq, NULL) < 0) {
 		e->apply_failed = OV_EIO;
 		return false;
@@ -153,7 +157,10 @@ static bool refold(struct engine *e)
 	vec_push(&e->replaced, e->state);
 	e->state = fresh;
 	e->head = fresh->seq;
-	/* Written, though the store said otherwise: then its intents are durable and ours to carry out. */
+	/*
+	 * Written, though the store said otherwise: then its intents are durable and ours to
+	 * carry out.
+	 */
 	if (e->started && e->head != head)
 		engine_perform_open(e);
 	e->apply_failed = 0;
@@ -202,7 +209,9 @@ int engine_stage(struct engine *e, const struct events *fresh, struct ov_err *er
 	return r;
 }
 
-/* Decides a command and stages what comes of it. ret_about: what that begins with, also on failure. */
+/*
+ * Decides a command and stages what comes of it. ret_about: what that begins with, also on failure.
+ */
 static int engine_take(struct engine *e, str command, const value *params, str actor,
 		value **ret_result, const struct event **ret_about, struct ov_err *err)
 {
@@ -465,7 +474,10 @@ void engine_commit(struct engine *e)
 		return;
 	e->committing = true;
 	take_up_retries(e);
-	/* After a failure what happened is written first: a tick that cannot be written holds up only itself. */
+	/*
+	 * After a failure what happened is written first: a tick that cannot be written holds up
+	 * only itself.
+	 */
 	if (!e->failing || !must_write(e))
 		engine_tick_if_due(e);
 	for (int i = 0; i < ROUNDS && !e->writing && must_write(e); i++) {
@@ -543,7 +555,10 @@ static int write_snapshot(struct engine *e, struct ov_err *err)
 	snap.bytes = buf_str(&bytes);
 	INJECT("before-snapshot");
 	r = store_snapshot_put(e->store, &snap, err);
-	/* Also after a failure: it is only an optimisation, and is tried again after as many events. */
+	/*
+	 * Also after a failure: it is only an optimisation, and is tried again after as
+	 * many events.
+	 */
 	e->snapshot_seq = e->head;
 	e->snapshot_objects = e->state->nodes_by_key.n + e->state->goals.n;
 	return r;

@@ -25,14 +25,14 @@ struct engine_world {
 	void (*entropy)(void *user, void *p, size_t n);
 	void (*telemetry)(void *user, struct telemetry *ret);
 	/*
-	 * Carries out a committed effect. The outcome comes back as the command effect.end, in its own
-	 * time, never from inside this call. Called again for the same effect after a restart, and
-	 * when no outcome came for long: what is under way goes on, what is not is begun again.
+	 * Carries out a committed effect. The outcome comes back as the command effect.end, in its
+	 * own time, never from inside this call. Called again for the same effect after a restart,
+	 * and when no outcome came for long: what is under way goes on, what is not is begun again.
 	 */
 	void (*perform)(void *user, const struct effect *fx);
 	/*
-	 * A run whose signs of life the tick wants to know: telemetry has them later. Asked for once
-	 * more as long as it does not; must not call back.
+	 * A run whose signs of life the tick wants to know: telemetry has them later. Asked for
+	 * once more as long as it does not; must not call back.
 	 */
 	void (*look)(void *user, const struct run *r);
 	/* Events that are durable now, in order. Valid during the call. */
@@ -51,7 +51,10 @@ struct engine_options {
 	struct store *store; /* taken over */
 	struct state *state; /* what of it is folded already, taken over; or NULL */
 	uint64_t snapshot;   /* where that fold began */
-	/* Set: the state is all that can be had; nothing is decided or written, whoever asks is told this. */
+	/*
+	 * Set: the state is all that can be had; nothing is decided or written, whoever asks
+	 * is told this.
+	 */
 	const struct ov_err *refusal;
 	const struct policy *policy;
 	const struct engine_world *world;
@@ -81,7 +84,10 @@ void engine_discard(struct engine *e, const struct ov_err *err);
 /* No more ticks: what is under way is still reported and written, nothing new begins. */
 void engine_stop(struct engine *e);
 
-/* What it points to may be out of date after the next call of the engine, but is there until the next commit. */
+/*
+ * What it points to may be out of date after the next call of the engine, but is there until the
+ * next commit.
+ */
 const struct state *engine_state(const struct engine *e);
 struct store *engine_store(const struct engine *e);
 /* The last event that is durable; the state may already hold more. */
@@ -92,7 +98,10 @@ bool engine_staged(const struct engine *e);
 /* params are borrowed for the call. reply may be NULL. */
 void engine_submit(struct engine *e, str command, const value *params, str actor,
 		engine_reply_fn *reply, void *user);
-/* As engine_submit for what the daemon itself has seen: kept and submitted again if the commit fails. */
+/*
+ * As engine_submit for what the daemon itself has seen: kept and submitted again if the
+ * commit fails.
+ */
 void engine_report(struct engine *e, str command, const value *params);
 /* tell_run_end(e, m) and so on: the same of a message, which is copied. */
 void engine_message(struct engine *e, enum message m, const void *is);
@@ -119,15 +128,19 @@ void engine_touch(struct engine *e);
 value *engine_tick_now(struct engine *e, struct arena *a);
 /* What a tick would decide, changing nothing. */
 value *engine_tick_dry(struct engine *e, struct arena *a);
-/* Is there work that should move by itself, and does not wait for anything? Costs what a tick costs. */
+/*
+ * Is there work that should move by itself, and does not wait for anything? Costs what a
+ * tick costs.
+ */
 bool engine_due(struct engine *e);
 /* A reloaded configuration: takes effect with the next decision. */
 void engine_set_policy(struct engine *e, const struct policy *p, ov_time tick_every);
 /* Are there events of archived goals, or older ones, that the store could move to its archive? */
 bool engine_archive_due(const struct engine *e);
 /*
- * Moves some of them, after a snapshot if that has to be first: a few milliseconds, unless something
- * more urgent is under way. After a failure nothing is due until the next goal is archived.
+ * Moves some of them, after a snapshot if that has to be first: a few milliseconds, unless
+ * something more urgent is under way. After a failure nothing is due until the next goal
+ * is archived.
  */
 int engine_archive(struct engine *e, struct ov_err *err);
 /* Writes a snapshot of what is durable, if there is anything new. */

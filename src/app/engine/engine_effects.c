@@ -1,4 +1,6 @@
-/* When effects are performed: once their intent is durable, and again until their outcome is known. */
+/*
+ * When effects are performed: once their intent is durable, and again until their outcome is known.
+ */
 #include "app/engine/engine_impl.h"
 
 #include "base/list.h"

@@ -1,6 +1,6 @@
 /*
- * Decisions that contradict the state. That is a bug, and would be one again at the next tick: such a
- * decision is left out until something changes about it, so that everything else goes on.
+ * Decisions that contradict the state. That is a bug, and would be one again at the next tick: such
+ * a decision is left out until something changes about it, so that everything else goes on.
  */
 #include "app/engine/engine_impl.h"
 

@@ -56,7 +56,9 @@ struct engine {
 /* Whatever else there is to wait for, a retry is not put off by it. */
 void engine_set_wake(struct engine *e, ov_time at);
 struct decide_ctx engine_decide(struct engine *e, str actor, struct events *out);
-/* engine_archive.c: what is cold, of a state that was just folded and of events that are durable. */
+/*
+ * engine_archive.c: what is cold, of a state that was just folded and of events that are durable.
+ */
 void engine_archive_open(struct engine *e);
 void engine_archive_note(struct engine *e, const struct batch *b);
 /*
@@ -64,7 +66,9 @@ void engine_archive_note(struct engine *e, const struct batch *b);
  * which then is as it was before.
  */
 int engine_stage(struct engine *e, const struct events *fresh, struct ov_err *err);
-/* May the store be written, as far as we know? If not, reports wait, in order, and nothing ticks. */
+/*
+ * May the store be written, as far as we know? If not, reports wait, in order, and nothing ticks.
+ */
 bool engine_may_write(const struct engine *e);
 
 /* engine_hold.c */

@@ -61,8 +61,8 @@ static ov_time next_wake(const struct engine *e, ov_time wake_at, ov_time now)
 }
 
 /*
- * Stages the first *most decisions. If they contradict the state half as many are tried, until it is
- * one: that is held, and the others are free to go on.
+ * Stages the first *most decisions. If they contradict the state half as many are tried, until it
+ * is one: that is held, and the others are free to go on.
  */
 static void stage_some(struct engine *e, struct decisions *d, size_t *most)
 {

@@ -250,8 +250,8 @@ static void last_line(struct run_output *h)
 }
 
 /*
- * A text is not longer than the line that it came in, so that counted from the line's end each of its
- * bytes has a place of its own in the stream. Where characters were replaced it may be: then it
+ * A text is not longer than the line that it came in, so that counted from the line's end each of
+ * its bytes has a place of its own in the stream. Where characters were replaced it may be: then it
  * begins where the one before it ended.
  */
 void run_output_message(struct run_output *h, str text, uint64_t end)

@@ -1,10 +1,10 @@
 #pragma once
 /*
  * What a run says, as the daemon understands it: the nonce of an instruction, which proves that it
- * arrived, and structured updates (core/life/update.h). Fed with the run's output from the offset up to
- * which reports were taken, so that after a restart nothing is lost and nothing taken twice; tells
- * the engine, which decides what it is worth. What we sent to this run is not taken for its words.
- * Updates are told at the pace of core/life/update_pace.h, however many there are.
+ * arrived, and structured updates (core/life/update.h). Fed with the run's output from the offset
+ * up to which reports were taken, so that after a restart nothing is lost and nothing taken twice;
+ * tells the engine, which decides what it is worth. What we sent to this run is not taken for its
+ * words. Updates are told at the pace of core/life/update_pace.h, however many there are.
  */
 #include "base/ov.h"
 #include "core/life/update.h"
@@ -22,7 +22,9 @@ struct run_output {
 	struct update_scan scan;
 	/* How the engine is told: engine_report, unless somebody wants to hear it too. */
 	void (*tell)(struct run_output *h, str command, const value *params);
-	/* A clock that only goes forward, and a call of run_output_due after so many milliseconds. */
+	/*
+	 * A clock that only goes forward, and a call of run_output_due after so many milliseconds.
+	 */
 	int64_t (*now_ms)(const struct run_output *h);
 	void (*wake_in)(struct run_output *h, int64_t ms);
 	struct update_pace pace;
@@ -36,8 +38,8 @@ struct run_output {
 };
 
 /*
- * offset: of the first byte that comes. run_id and dir live as long as the hearing. now_ms and wake_in
- * are the caller's to set before the first byte; they outlive run_output_restart.
+ * offset: of the first byte that comes. run_id and dir live as long as the hearing. now_ms and
+ * wake_in are the caller's to set before the first byte; they outlive run_output_restart.
  */
 void run_output_init(struct run_output *h, struct engine *e, str run_id, const char *dir,
 		uint64_t offset);

@@ -17,10 +17,11 @@ struct run_handle;
 
 struct executor_options {
 	struct loop *loop;
-	const char *dir;      /* the store's folder */
-	const char *repo;     /* root of the user's checkout */
-	const char *shim;     /* path of overseer-run */
-	const char *overseer; /* path of the program that hooks call; NULL: agents run without them */
+	const char *dir;  /* the store's folder */
+	const char *repo; /* root of the user's checkout */
+	const char *shim; /* path of overseer-run */
+	/* path of the program that hooks call; NULL: agents run without them */
+	const char *overseer;
 	const struct config *config;
 	/* New output of a run, or its end: for those who follow its log. */
 	void (*run_changed)(void *user, str run_id);
@@ -32,8 +33,8 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 void executor_set_engine(struct executor *x, struct engine *e);
 void executor_set_config(struct executor *x, const struct config *c);
 /*
- * What was committed: tools that were taken away are taken from runs that go on, too, and what nobody
- * needs any more of assignments that are over is removed.
+ * What was committed: tools that were taken away are taken from runs that go on, too, and what
+ * nobody needs any more of assignments that are over is removed.
  */
 void executor_published(struct executor *x, const struct event *const *events, size_t n);
 /* Finds the runs of the previous daemon again; call before engine_start. */
@@ -58,7 +59,10 @@ struct executor_place {
 	const struct run_handle *run; /* NULL: a command, or a run that was not found again yet */
 };
 size_t executor_places(const struct executor *x, struct arena *a, struct executor_place **ret);
-/* There is such a place, or the last one ended a moment ago: what its processes left may still come. */
+/*
+ * There is such a place, or the last one ended a moment ago: what its processes left may
+ * still come.
+ */
 bool executor_is_live(const struct executor *x);
 /* Does this belong to a run of ours: the path of a control group, the environment of a process? */
 str executor_run_of(const struct executor *x, struct arena *a, str group, int pid);

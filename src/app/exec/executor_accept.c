@@ -42,7 +42,9 @@ void perform_accept(struct task *t, const struct assignment *as)
 		.push = c->accept_push,
 	};
 
-	/* A store of before there were candidates: it is rebased first, which finds what was done. */
+	/*
+	 * A store of before there were candidates: it is rebased first, which finds what was done.
+	 */
 	if (!as->candidate.n) {
 		outcome_plain(t, ENDED_MOVED, STR("it has not been rebased yet"));
 		report_later(t);

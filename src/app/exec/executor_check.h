@@ -1,8 +1,8 @@
 #pragma once
 /*
- * What a check command tells besides whether it passed: tests, from the reports that it wrote or what
- * it printed, and coverage, from its reports. Evidence for oversight alone: whether work is good is
- * decided by the command's own status.
+ * What a check command tells besides whether it passed: tests, from the reports that it wrote or
+ * what it printed, and coverage, from its reports. Evidence for oversight alone: whether work is
+ * good is decided by the command's own status.
  */
 #include "app/exec/executor_impl.h"
 

@@ -1,7 +1,7 @@
 /*
  * The commands that people configure about work: checks, and what comes before and after an accept.
- * Each runs by sh -c. Its processes carry the effect's id in their environment, so that what a killed
- * daemon's command left is ended before it is run again.
+ * Each runs by sh -c. Its processes carry the effect's id in their environment, so that what a
+ * killed daemon's command left is ended before it is run again.
  */
 #include "app/exec/executor_command.h"
 
@@ -40,8 +40,8 @@ static void restored(void *user, int r, const struct git_result *res _unused_,
 }
 
 /*
- * A command outlives a daemon that is killed, and may leave servers behind: whoever still writes into
- * the worktree would spoil the next one, or what it is to be restored to.
+ * A command outlives a daemon that is killed, and may leave servers behind: whoever still writes
+ * into the worktree would spoil the next one, or what it is to be restored to.
  */
 static bool sweep(struct task *t)
 {
@@ -110,14 +110,19 @@ static void command_done(void *user, const struct job_result *r)
 							 : failure(t, how, tail),
 					.command = &told });
 	INJECT(c->points[2]);
-	/* After an accept it may be meant to leave something running, and the checkout is the user's. */
+	/*
+	 * After an accept it may be meant to leave something running, and the checkout is
+	 * the user's.
+	 */
 	if (c->restore_ref.n)
 		clear_worktree(t, restored);
 	else
 		task_report(t);
 }
 
-/* Ours come last, and ours is the last word: what finds its processes again is in the environment. */
+/*
+ * Ours come last, and ours is the last word: what finds its processes again is in the environment.
+ */
 static const char *const *own_env(struct task *t)
 {
 	const char **own = arena_array(&t->arena, const char *, COMMAND_VARIABLES + 2);
@@ -129,7 +134,9 @@ static const char *const *own_env(struct task *t)
 	return own;
 }
 
-/* Where an agent's work is run, it is run in that agent's sandbox; the user's own command is not. */
+/*
+ * Where an agent's work is run, it is run in that agent's sandbox; the user's own command is not.
+ */
 static int furnish(struct task *t, struct proc_spec *ret, struct ov_err *err)
 {
 	struct task_command *c = &t->command;

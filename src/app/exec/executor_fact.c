@@ -1,7 +1,7 @@
 /*
- * A run that speaks a format: what it says goes into its account, from there to the tick as telemetry,
- * and to the engine where it changes what is known. Everything is told all over again to a daemon that
- * finds the run after a restart; what the state knows already is not reported twice.
+ * A run that speaks a format: what it says goes into its account, from there to the tick as
+ * telemetry, and to the engine where it changes what is known. Everything is told all over again to
+ * a daemon that finds the run after a restart; what the state knows already is not reported twice.
  */
 #include "app/exec/executor_impl.h"
 
@@ -79,8 +79,8 @@ static str model_of(const struct live_run *lr)
 }
 
 /*
- * As the agent says, else by the prices of the tokens that it told; none is none told. No source: it is
- * not known, but for the least that it was.
+ * As the agent says, else by the prices of the tokens that it told; none is none told. No source:
+ * it is not known, but for the least that it was.
  */
 static int64_t cost_of(const struct live_run *lr, const char **ret_source)
 {
@@ -116,8 +116,8 @@ static void tell_session(struct live_run *lr)
 }
 
 /*
- * So much was used since the tick was last asked that it has to judge the budget again? By the budget as
- * it is now: it may have been lowered since.
+ * So much was used since the tick was last asked that it has to judge the budget again? By the
+ * budget as it is now: it may have been lowered since.
  */
 static bool passes_mark(struct live_run *lr, enum resource resource, int64_t used, int64_t *asked)
 {

@@ -36,9 +36,10 @@ struct task_command {
 	str cwd;
 	/* Whose work it runs, and the assignment's folder; empty: a command of the user's own. */
 	str agent, home;
-	str fenced;      /* as agent_command says */
-	str restore_ref; /* what it changes in the worktree goes there; empty: nothing is restored */
-	str moved_out;   /* what was not there for it, since no commit has it; mostly empty */
+	str fenced; /* as agent_command says */
+	/* what it changes in the worktree goes there; empty: nothing is restored */
+	str restore_ref;
+	str moved_out; /* what was not there for it, since no commit has it; mostly empty */
 	ov_time timeout;
 	const char *timeout_option;
 	const char *journal; /* log for its output; NULL: none */
@@ -136,7 +137,10 @@ void outcome_plain(struct task *t, enum effect_outcome is, str detail);
 struct texts clean_texts(struct task *t, const str *list, size_t n);
 /* Reports the outcome and ends the task: now, or from the loop. */
 void task_report(struct task *t);
-/* As task_report, once it is known who moved the target branch, if it is not where it was; executor_target.c. */
+/*
+ * As task_report, once it is known who moved the target branch, if it is not where it was;
+ * executor_target.c.
+ */
 void target_look(struct task *t, str seen);
 void report_later(struct task *t);
 void ok_later(struct task *t);

@@ -1,4 +1,6 @@
-/* Where code that agents wrote runs just now: by this, app/daemon/callers tells agents from people. */
+/*
+ * Where code that agents wrote runs just now: by this, app/daemon/callers tells agents from people.
+ */
 #include "app/exec/executor_impl.h"
 
 #include "app/engine/engine.h"
@@ -15,8 +17,8 @@
 #include "sys/proc/proc.h"
 
 /*
- * Calls that were made before the end of a run are found after it, when the loop comes to them. They
- * are only waiting to be accepted, so this is longer than any of them waits.
+ * Calls that were made before the end of a run are found after it, when the loop comes to them.
+ * They are only waiting to be accepted, so this is longer than any of them waits.
  */
 enum { LINGER_US = 60 * 1000 * 1000, SHIMS_MAX = 16, GITS_MAX = 64 };
 
@@ -81,7 +83,10 @@ static void add_unfound(struct places *l, const struct executor *x)
 	}
 }
 
-/* Of the commands, those that are about an agent's work; what comes after an accept is the user's own. */
+/*
+ * Of the commands, those that are about an agent's work; what comes after an accept is the
+ * user's own.
+ */
 static bool is_about_work(const struct task *t)
 {
 	return t->kind == FX_CHECK || t->kind == FX_GATE;

@@ -1,6 +1,7 @@
 /*
- * The sandbox for filters and merge drivers that git runs on a worktree. They may be what its agent wrote, so it is
- * that agent's; where the agent has none by its own choice, or is not known, that of the defaults.
+ * The sandbox for filters and merge drivers that git runs on a worktree. They may be what its agent
+ * wrote, so it is that agent's; where the agent has none by its own choice, or is not known, that
+ * of the defaults.
  */
 #include "app/exec/executor_impl.h"
 
@@ -30,7 +31,9 @@ static const struct config_agent *agent_at(const struct executor *x, struct aren
 	return as ? config_agent(x->o.config, as->agent) : NULL;
 }
 
-/* Of git's folders all is to be read, whatever is configured, and a little of ours to be written. */
+/*
+ * Of git's folders all is to be read, whatever is configured, and a little of ours to be written.
+ */
 static void add_mounts(const struct executor *x, struct arena *a,
 		const struct git_programs_ask *ask, struct sandbox_room *room)
 {

@@ -1,4 +1,7 @@
-/* Runs: starting, stopping, hearing and talking to them, and finding those of a previous daemon again. */
+/*
+ * Runs: starting, stopping, hearing and talking to them, and finding those of a previous
+ * daemon again.
+ */
 #include "app/exec/executor_impl.h"
 #include "app/exec/freeze.h"
 #include "app/watch/checkout.h"
@@ -120,7 +123,10 @@ static void live_run_keep(struct live_run *lr, const struct run *r, bool adopted
 	}
 }
 
-/* Of a goal that has thresholds of its own, only the tick knows those: what is observed is the same for all. */
+/*
+ * Of a goal that has thresholds of its own, only the tick knows those: what is observed is the
+ * same for all.
+ */
 static ov_time repeats_gap(const struct executor *x)
 {
 	const struct thresholds *t = &x->o.config->policy.oversight.t;

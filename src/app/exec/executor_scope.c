@@ -1,6 +1,7 @@
 /*
- * Tools that were taken away from a run while it goes on: its process was started with more, but its
- * hooks ask before each tool. So what they read is written anew, and the next call is judged by it.
+ * Tools that were taken away from a run while it goes on: its process was started with more, but
+ * its hooks ask before each tool. So what they read is written anew, and the next call is judged
+ * by it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +24,9 @@
 #include "sys/file/file.h"
 
 /*
- * In place, since the file may be mounted into a sandbox, and by one write with blanks up to its former
- * length, so that nobody reads half of it. The agent can put anything there: only a file of ours counts.
+ * In place, since the file may be mounted into a sandbox, and by one write with blanks up to its
+ * former length, so that nobody reads half of it. The agent can put anything there: only a file of
+ * ours counts.
  */
 static void overwrite(const char *path, str text, size_t least)
 {
@@ -51,7 +53,10 @@ static void refresh(struct executor *x, const struct live_run *lr, const struct 
 	const char *path = path_join(&a, lr->dir, HOOK_SCOPE);
 	str now, then;
 
-	/* One that has no such file has no hooks. What was taken away once stays away for this process. */
+	/*
+	 * One that has no such file has no hooks. What was taken away once stays away for
+	 * this process.
+	 */
 	if (as && agent && agent->format && file_read(&a, path, HOOK_FILE_MAX, &then, NULL) == 0 &&
 			scope_for_run(&a, agent, as, &scope, NULL) == 0) {
 		if (hook_scope_read(&a, then, &f, &before, NULL) == 0)

@@ -1,7 +1,8 @@
 /*
- * Stopping a run: what lies in its worktree is kept first, then the driver ends it. A run in a sandbox is held
- * meanwhile: it could exchange folders for links under the eyes of git, which would keep files that the
- * sandbox hides from it. One that cannot be held is ended at once; the harvest then keeps its work.
+ * Stopping a run: what lies in its worktree is kept first, then the driver ends it. A run in a
+ * sandbox is held meanwhile: it could exchange folders for links under the eyes of git, which would
+ * keep files that the sandbox hides from it. One that cannot be held is ended at once; the harvest
+ * then keeps its work.
  */
 #include "app/exec/executor_impl.h"
 
@@ -56,7 +57,9 @@ static void report(struct stopping *s, str detail)
 	task_report(s->task);
 }
 
-/* Whatever came of the rescue, the run can be stopped; the harvest after it keeps its work again. */
+/*
+ * Whatever came of the rescue, the run can be stopped; the harvest after it keeps its work again.
+ */
 static void rescued(void *user, int r, const struct git_result *res, const struct ov_err *err)
 {
 	struct stopping *s = user;

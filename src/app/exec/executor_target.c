@@ -1,6 +1,7 @@
 /*
- * The target branch, as steps of git find it. Where it is not where the state knows it, git is asked who
- * moved it, and that is reported before the outcome of the step, which may be a consequence of it.
+ * The target branch, as steps of git find it. Where it is not where the state knows it, git is
+ * asked who moved it, and that is reported before the outcome of the step, which may be a
+ * consequence of it.
  */
 #include "app/engine/engine.h"
 #include "app/exec/executor_impl.h"

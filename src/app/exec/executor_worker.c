@@ -1,7 +1,7 @@
 /*
- * What people have done to a worker as such: its worktree put back to the target's head, or removed;
- * what is in it rebased, or put onto the target branch. Each is one call of git that keeps what was
- * there and can be made again after a crash.
+ * What people have done to a worker as such: its worktree put back to the target's head, or
+ * removed; what is in it rebased, or put onto the target branch. Each is one call of git that keeps
+ * what was there and can be made again after a crash.
  */
 #include "app/engine/engine.h"
 #include "app/exec/executor_accept.h"

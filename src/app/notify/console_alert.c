@@ -71,7 +71,10 @@ void console_alert_published(const struct event *const *events, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (events[i]->kind == EV_INTERVENTION_APPLIED && isatty(STDERR_FILENO))
 			console_alert_write(&b, events[i]);
-	/* The rest of the log is written there, too; nobody can do anything about a terminal that is gone. */
+	/*
+	 * The rest of the log is written there, too; nobody can do anything about a terminal
+	 * that is gone.
+	 */
 	if (b.n)
 		(void)!fwrite(b.p, 1, b.n, stderr);
 }

@@ -2,9 +2,9 @@
 /*
  * Telling people outside, by the channels of the configuration: the desktop, issues of a forge, web
  * hooks, a command. One attempt at a time: what fails is said so, and the core decides when it is
- * tried again. The same notice may be handed over twice (a daemon that died did not say what came of
- * it), so a channel that can look for the notice's id does so before it makes a second one of it.
- * Nothing here blocks the loop. Secrets are read when they are needed, and are in no error.
+ * tried again. The same notice may be handed over twice (a daemon that died did not say what came
+ * of it), so a channel that can look for the notice's id does so before it makes a second one of
+ * it. Nothing here blocks the loop. Secrets are read when they are needed, and are in no error.
  */
 #include "base/ov.h"
 #include "core/config/config.h"
@@ -34,7 +34,9 @@ struct notice_message {
 	int64_t iteration;  /* of the node, at which it was found; 0: of none */
 	int64_t escalation; /* its number in the inbox; 0: nobody is asked */
 	str reason;         /* one line */
-	/* {"type", "severity", "message", "evidence", "recommendations", "fingerprint"}; NULL: none */
+	/*
+	 * {"type", "severity", "message", "evidence", "recommendations", "fingerprint"}; NULL: none
+	 */
 	const value *detection;
 	const value *intervention; /* {"level", "reason", "did"}; NULL: none */
 	const str *commands;       /* what to type next */

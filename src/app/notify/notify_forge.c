@@ -1,8 +1,8 @@
 /*
- * Issues of a forge. The first line of what we write is a comment that names the fingerprint and the
- * notice: by it a second alarm about the same becomes a comment on the first one's issue, and a notice
- * that was sent by a daemon which died before it could say so is not sent twice. One request after the
- * other; where Gitea and GitHub differ is a table.
+ * Issues of a forge. The first line of what we write is a comment that names the fingerprint and
+ * the notice: by it a second alarm about the same becomes a comment on the first one's issue, and a
+ * notice that was sent by a daemon which died before it could say so is not sent twice. One request
+ * after the other; where Gitea and GitHub differ is a table.
  */
 #include "app/notify/notify_impl.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * What the channels share: one attempt to tell somebody, requests over HTTP, and texts. A channel is a
- * function that begins an attempt; whatever it starts ends in notify_sent or notify_failed, once.
- * Private to app.
+ * What the channels share: one attempt to tell somebody, requests over HTTP, and texts. A channel
+ * is a function that begins an attempt; whatever it starts ends in notify_sent or notify_failed,
+ * once. Private to app.
  */
 #include "app/notify/notify.h"
 #include "base/arena.h"
@@ -50,8 +50,8 @@ void notify_failed(struct notify_job *j, enum notify_again again, const char *fm
 		_printf_(3, 4);
 
 /*
- * A token or the like out of a file that is its owner's, or out of our environment. what: for people.
- * Where neither is named, it is empty.
+ * A token or the like out of a file that is its owner's, or out of our environment. what: for
+ * people. Where neither is named, it is empty.
  */
 int notify_secret(struct notify_job *j, const char *what, str file, str env, str *ret,
 		struct ov_err *err);

@@ -1,7 +1,7 @@
 /*
- * What a person is told, in words. Much of it quotes agents, so every text that goes into a form with
- * mark-up is written such that it means only itself: no heading, link, mention or reference comes out
- * of what an agent wrote.
+ * What a person is told, in words. Much of it quotes agents, so every text that goes into a form
+ * with mark-up is written such that it means only itself: no heading, link, mention or reference
+ * comes out of what an agent wrote.
  */
 #include "app/notify/notify_impl.h"
 
@@ -61,8 +61,8 @@ void add_entities(struct buf *out, str s)
 }
 
 /*
- * A backslash takes the meaning of mark-up, but not that of a mention or a reference, which are looked
- * for in the text that comes out: a space of no width parts those.
+ * A backslash takes the meaning of mark-up, but not that of a mention or a reference, which are
+ * looked for in the text that comes out: a space of no width parts those.
  */
 static void add_markdown(struct buf *out, str s)
 {

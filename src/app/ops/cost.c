@@ -84,7 +84,9 @@ value *op_goal_usage(struct op_ctx *cx, const struct goal *g)
 						budget_spent(g, (enum resource)i, cx->now) +
 								live.used[i]));
 		value_put(cx->arena, one, "live", value_int(cx->arena, live.used[i]));
-		/* Its own, by runs that have ended; used and limit may be of all tasks of the pool. */
+		/*
+		 * Its own, by runs that have ended; used and limit may be of all tasks of the pool.
+		 */
 		value_put(cx->arena, one, "spent", value_int(cx->arena, g->spent[i]));
 		value_put(cx->arena, one, "shared", value_bool(cx->arena, g->automatic != NULL));
 		value_put(cx->arena, one, "estimate",

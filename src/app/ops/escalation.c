@@ -1,7 +1,7 @@
 /*
- * `escalation.test`: one notice through one channel, to see whether it arrives. It is no alarm: nothing
- * about it is recorded, and it is about nobody. A process of its own sends it, with the daemon's
- * environment where a daemon runs, so that what the daemon would lack is lacking here.
+ * `escalation.test`: one notice through one channel, to see whether it arrives. It is no alarm:
+ * nothing about it is recorded, and it is about nobody. A process of its own sends it, with the
+ * daemon's environment where a daemon runs, so that what the daemon would lack is lacking here.
  */
 #include "app/notify/notify.h"
 #include "app/ops/ops.h"

@@ -46,8 +46,9 @@ static bool is_minor(const struct event *e)
 }
 
 /*
- * A step of the ordinary way, which the conclusion and the facts beside it imply: people see it with --all.
- * What is left are turns of the story: who works on it, what failed, what was decided, by whom.
+ * A step of the ordinary way, which the conclusion and the facts beside it imply: people see it
+ * with --all. What is left are turns of the story: who works on it, what failed, what was
+ * decided, by whom.
  */
 static bool is_routine(const struct event *e)
 {
@@ -265,7 +266,9 @@ int op_explain_get(struct op_ctx *cx, const struct pr_explain_get *p, value **re
 	struct ov_err why = { 0 };
 	int r;
 
-	/* A node of that name is told by its goal: in trouble nobody shall have to look for words. */
+	/*
+	 * A node of that name is told by its goal: in trouble nobody shall have to look for words.
+	 */
 	if (str_is(id, "daemon") && !goal.n) {
 		*ret = explain_daemon(cx);
 		return 0;

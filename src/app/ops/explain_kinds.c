@@ -1,4 +1,7 @@
-/* Explaining what is neither goal nor task: entries, workers, notices, agents; and ids that nobody knows. */
+/*
+ * Explaining what is neither goal nor task: entries, workers, notices, agents; and ids that
+ * nobody knows.
+ */
 #include "app/ops/explain_impl.h"
 
 #include "base/arena.h"

@@ -1,6 +1,6 @@
 /*
- * The timeline of a run at hand: what was done about its silence, as the log has it, and what comes next
- * at which time if nothing more is heard of it.
+ * The timeline of a run at hand: what was done about its silence, as the log has it, and what comes
+ * next at which time if nothing more is heard of it.
  */
 #include "app/ops/explain_impl.h"
 

@@ -1,4 +1,7 @@
-/* What agents are doing at the moment, by their own account: beside what the state says of their runs. */
+/*
+ * What agents are doing at the moment, by their own account: beside what the state says of
+ * their runs.
+ */
 #include "agent/fact/account.h"
 #include "app/ops/ops.h"
 #include "base/arena.h"

@@ -1,9 +1,10 @@
 #pragma once
 /*
- * What the operations of the table (core/op/op.h) do. A reading operation is a function of the state and the
- * store; a writing one is a command for the engine; a few (following, waiting, stopping) need the daemon
- * itself. What takes its time on the store's files is done by a process of its own (`overseerd --once`),
- * whether the daemon runs or not: it gets neither state nor store and opens what it needs.
+ * What the operations of the table (core/op/op.h) do. A reading operation is a function of the
+ * state and the store; a writing one is a command for the engine; a few (following, waiting,
+ * stopping) need the daemon itself. What takes its time on the store's files is done by a process
+ * of its own (`overseerd --once`), whether the daemon runs or not: it gets neither state nor store
+ * and opens what it needs.
  */
 #include "app/call/op_context.h"
 #include "base/buf.h"
@@ -12,7 +13,10 @@
 #include "core/policy/caller.h"
 
 typedef int op_read_fn(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err);
-/* What answers a reading operation, or one that is a process of its own: op_SYMBOL; NULL for others. */
+/*
+ * What answers a reading operation, or one that is a process of its own: op_SYMBOL; NULL
+ * for others.
+ */
 op_read_fn *op_handler(const struct op *op);
 /* Why nothing new may be started on this machine now; empty: it may. */
 str op_no_capacity(struct op_ctx *cx);
@@ -22,7 +26,9 @@ int status_param(const struct status_table *t, str s, int *ret, struct ov_err *e
 int op_moment(struct op_ctx *cx, const char *what, str text, ov_time *ret, struct ov_err *err);
 /* The last event at or before a moment; 0 when there is none. */
 int op_seq_at(struct store *s, uint64_t head, ov_time at, uint64_t *ret, struct ov_err *err);
-/* Adds "now", what the run's agent is doing by its own account, where it speaks a format and lives. */
+/*
+ * Adds "now", what the run's agent is doing by its own account, where it speaks a format and lives.
+ */
 void op_put_now(struct op_ctx *cx, value *v, str run_id);
 /* docs/events.md */
 void events_docs(struct buf *out);

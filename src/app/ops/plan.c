@@ -1,4 +1,7 @@
-/* Reading operations about plans: the tree as it stands, its versions, and what is between two of them. */
+/*
+ * Reading operations about plans: the tree as it stands, its versions, and what is between two
+ * of them.
+ */
 #include "app/ops/ops.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -46,7 +49,10 @@ int op_plan_show(struct op_ctx *cx, const struct pr_plan_show *p, value **ret, s
 	value_put(cx->arena, *ret, "unchecked_waits", value_int(cx->arena, unchecked(cx, g)));
 	if (!p->document)
 		return 0;
-	/* Meant to be edited and applied: it says what it would become, so a stale one is found out. */
+	/*
+	 * Meant to be edited and applied: it says what it would become, so a stale one is
+	 * found out.
+	 */
 	doc = plan_document(cx->arena, g);
 	value_put(cx->arena, doc, "planVersion", value_int(cx->arena, g->plan_version + 1));
 	value_put(cx->arena, *ret, "document", doc);

@@ -1,6 +1,6 @@
 /*
- * Reports are folds of the log of their own: they are made by a process of their own, which reads the
- * store page by page, so that a long log keeps nobody waiting.
+ * Reports are folds of the log of their own: they are made by a process of their own, which reads
+ * the store page by page, so that a long log keeps nobody waiting.
  */
 #include "core/report/report.h"
 #include "app/ops/ops.h"
@@ -180,8 +180,8 @@ static int seq_before(struct reading *l, ov_time since, uint64_t *ret, struct ov
 }
 
 /*
- * Where a period begins, and whether a daemon was up then. Times may go back where the clock was set:
- * events of before the period are among those that follow.
+ * Where a period begins, and whether a daemon was up then. Times may go back where the clock was
+ * set: events of before the period are among those that follow.
  */
 static int find_begin(struct reading *l, struct before *b, struct ov_err *err)
 {

@@ -1,4 +1,6 @@
-/* Operations on what was rescued: listing, showing, making a branch of it, and letting old ones go. */
+/*
+ * Operations on what was rescued: listing, showing, making a branch of it, and letting old ones go.
+ */
 #include "app/store/rescue.h"
 #include "app/ops/ops.h"
 #include "base/arena.h"
@@ -42,8 +44,8 @@ static value *rescue_row(struct op_ctx *cx, const struct rescue *x)
 }
 
 /*
- * Where what was rescued parts from the target. When all of its commits are there, the commit before
- * it: what it changed is still worth a look.
+ * Where what was rescued parts from the target. When all of its commits are there, the commit
+ * before it: what it changed is still worth a look.
  */
 static str base_of(struct op_ctx *cx, const struct rescue *x)
 {

@@ -83,7 +83,10 @@ str op_no_capacity(struct op_ctx *cx)
 				     : capacity_lacking(cx->config, cx->daemon, why, CAPACITY_TEXT);
 }
 
-/* Without a daemon: whether its agent is still at work, by the lock of its shim; nothing else happens. */
+/*
+ * Without a daemon: whether its agent is still at work, by the lock of its shim; nothing
+ * else happens.
+ */
 static bool put_without_daemon(struct op_ctx *cx, value *one)
 {
 	str stage = value_str_at(one, "stage"), run = value_str_at(one, "run");
@@ -203,7 +206,9 @@ int op_work_list(struct op_ctx *cx, const struct pr_work_list *p, value **ret, s
 		for (size_t k = 0; (!only || only == g) && k < g->nodes.n; k++) {
 			const struct node *n = g->nodes.p[k];
 
-			/* What a replan removed is told only to whoever asks for what is cancelled. */
+			/*
+			 * What a replan removed is told only to whoever asks for what is cancelled.
+			 */
 			if (node_is_leaf(n) &&
 					(status < 0 ? !n->def.removed_in
 						    : (int)n->status == status))

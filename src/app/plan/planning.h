@@ -1,8 +1,9 @@
 #pragma once
 /*
- * The planner at work: gathers what a prompt needs (the goal as it stands, templates, a summary of the
- * repository), asks the configured model, sends wrong answers back, and ends with a document for the
- * log. It only reads, so asking again after a crash is harmless. Nothing here blocks the loop.
+ * The planner at work: gathers what a prompt needs (the goal as it stands, templates, a summary of
+ * the repository), asks the configured model, sends wrong answers back, and ends with a document
+ * for the log. It only reads, so asking again after a crash is harmless. Nothing here blocks
+ * the loop.
  *
  * Templates are those built in, unless `templates/ID.txt` in the store's folder stands in for one.
  * The HTTP client is made when the first question needs it: who has no planner pays nothing.
@@ -36,7 +37,10 @@ struct planning_request {
 	const value *allowed;        /* diagnose: names of actions */
 };
 
-/* ENDED_OK, ENDED_INVALID, ENDED_ERROR, or ENDED_NONE when no planner is configured. Valid during the call. */
+/*
+ * ENDED_OK, ENDED_INVALID, ENDED_ERROR, or ENDED_NONE when no planner is configured. Valid
+ * during the call.
+ */
 typedef void planning_done_fn(void *user, const struct outcome *o);
 
 /* done comes once, from the loop, never from here, unless the job is cancelled. */
@@ -45,5 +49,7 @@ struct planning_job *planning_start(struct planning *p, const struct planning_re
 /* done is not called. */
 void planning_cancel(struct planning_job *j);
 
-/* What would keep the configured planner from working, for people; empty: nothing that we know of. */
+/*
+ * What would keep the configured planner from working, for people; empty: nothing that we know of.
+ */
 str planning_trouble(struct arena *a, const struct config *c);

@@ -2,9 +2,9 @@
 /*
  * Asking the pool of tasks: a command that outlives us. Its output goes to files below pool/ in the
  * store's folder that are named by the question, and its exit status to one more when it has ended,
- * so that an answer is there until it is known to be stored, whatever happens to the daemon. Whether
- * it still runs is told by a lock that it holds. A question is asked once: whoever asks it again gets
- * the same answer, or waits for it.
+ * so that an answer is there until it is known to be stored, whatever happens to the daemon.
+ * Whether it still runs is told by a lock that it holds. A question is asked once: whoever asks it
+ * again gets the same answer, or waits for it.
  */
 #include "base/ov.h"
 #include "core/plan/pool.h"
@@ -35,7 +35,10 @@ void pool_forget(const char *dir, str question);
 /* Removes what a crash left of questions whose answer is stored. */
 void pool_tidy(const char *dir, const struct state *s);
 
-/* A task that was given out and that the store knows nothing of: it was restored, or is another one. */
+/*
+ * A task that was given out and that the store knows nothing of: it was restored, or is
+ * another one.
+ */
 struct pool_orphan {
 	str question, text;
 };

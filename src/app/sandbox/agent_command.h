@@ -1,7 +1,8 @@
 #pragma once
 /*
- * A configured command that runs what an agent wrote: setup, check and pre-accept commands. It runs in
- * the agent's sandbox with the agent's environment, unless workspace.check_sandbox says otherwise.
+ * A configured command that runs what an agent wrote: setup, check and pre-accept commands. It runs
+ * in the agent's sandbox with the agent's environment, unless workspace.check_sandbox
+ * says otherwise.
  */
 #include "base/ov.h"
 #include "core/config/config.h"
@@ -25,7 +26,10 @@ struct agent_command {
 	str fenced; /* for agent_command_hint: the agent whose sandbox it ran in; empty: none */
 };
 
-/* What to add to the end of the output of a command that failed: empty, unless its sandbox may be why. */
+/*
+ * What to add to the end of the output of a command that failed: empty, unless its sandbox may
+ * be why.
+ */
 str agent_command_hint(struct arena *a, str fenced, str out);
 
 /* Everything is in the arena. */

@@ -108,8 +108,8 @@ static void removed(void *user, const struct job_result *r)
 }
 
 /*
- * Nobody is in there any more. Neither command follows links; what an agent has closed to itself, as
- * caches of packages are, is opened first.
+ * Nobody is in there any more. Neither command follows links; what an agent has closed to itself,
+ * as caches of packages are, is opened first.
  */
 static void sandbox_agent_homes_look(void *user)
 {

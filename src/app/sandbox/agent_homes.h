@@ -1,8 +1,9 @@
 #pragma once
 /*
  * The private homes of sandboxed agents, below home/ in the store's folder: each is named by the
- * assignment that its session began with, and removed when nobody can go on with that any more. That
- * is done by a process of its own, one at a time; what a crash left is found at the next start.
+ * assignment that its session began with, and removed when nobody can go on with that any more.
+ * That is done by a process of its own, one at a time; what a crash left is found at the
+ * next start.
  */
 #include "base/ov.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * Whether the user trusts the repository, by what an agent of this format keeps of it in the user's own
- * home. Only read: nothing is said there in the user's name.
+ * Whether the user trusts the repository, by what an agent of this format keeps of it in the user's
+ * own home. Only read: nothing is said there in the user's name.
  */
 #include "base/ov.h"
 

@@ -22,16 +22,17 @@ struct sandbox_level {
 	const char *bwrap; /* the program; NULL: none is needed */
 };
 /*
- * What becomes of the level that is asked for. The program is found and tried, once, until it works;
- * that takes some milliseconds. auto becomes none where it does not work, and err says why although 0
- * is returned; for other levels that is OV_EUNAVAILABLE. Once it has worked, auto never becomes none.
+ * What becomes of the level that is asked for. The program is found and tried, once, until it
+ * works; that takes some milliseconds. auto becomes none where it does not work, and err says why
+ * although 0 is returned; for other levels that is OV_EUNAVAILABLE. Once it has worked, auto never
+ * becomes none.
  */
 int contain_level(struct contain *k, enum sandbox asked, struct sandbox_level *ret,
 		struct ov_err *err);
 /* Why auto became none when it was last asked for; NULL: it did not, or nobody has asked. */
 const char *contain_unfenced(const struct contain *k);
 /*
- * Ends and removes groups of runs that are over by the state: their shim was killed when no daemon was
- * there to see it. Groups of others are left alone.
+ * Ends and removes groups of runs that are over by the state: their shim was killed when no daemon
+ * was there to see it. Groups of others are left alone.
  */
 void contain_clear(const struct contain *k, const struct state *s);

@@ -15,7 +15,9 @@
 
 enum { WORDS_MAX = 64 * 1024, PROCESSES_MAX = 4096 };
 
-/* What runs in a sandbox or a container is left out: it may have any name, and be there many times. */
+/*
+ * What runs in a sandbox or a container is left out: it may have any name, and be there many times.
+ */
 static size_t list(struct arena *a, const char *const *names, int **ret)
 {
 	int *pids = arena_array(a, int, PROCESSES_MAX);

@@ -177,8 +177,8 @@ const char *sandbox_home_stand_in(struct arena *a, const char *store, const char
 }
 
 /*
- * A mount does not follow a link either. Where the home shows one, its target is the place; none where
- * that would hide the home, or show the store.
+ * A mount does not follow a link either. Where the home shows one, its target is the place; none
+ * where that would hide the home, or show the store.
  */
 static const char *behind_link(struct looker *l, const char *place)
 {

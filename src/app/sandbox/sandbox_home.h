@@ -1,10 +1,10 @@
 #pragma once
 /*
- * The user's home as a fence shows it: each entry to be read, except for what agent/launch/home.h says about
- * the agent and about caches. Looks at the home as it is when the run starts, makes the folders that
- * stand in for others (below the assignment's folder, and below cache/ in the store), and a copy of the
- * files that agents replace. Nothing of the home is changed, except that folders are made which the
- * agent would make itself.
+ * The user's home as a fence shows it: each entry to be read, except for what agent/launch/home.h
+ * says about the agent and about caches. Looks at the home as it is when the run starts, makes the
+ * folders that stand in for others (below the assignment's folder, and below cache/ in the store),
+ * and a copy of the files that agents replace. Nothing of the home is changed, except that folders
+ * are made which the agent would make itself.
  */
 #include "agent/launch/sandbox.h"
 
@@ -17,14 +17,15 @@ struct sandbox_home_ask {
 	const char *store;
 	const char *own; /* the assignment's folder */
 	const char *worktree;
-	const char *repo; /* as agents know the worktree's repository; NULL: it is in none of ours */
+	/* as agents know the worktree's repository; NULL: it is in none of ours */
+	const char *repo;
 };
 
 int sandbox_home(struct arena *a, const struct sandbox_home_ask *ask,
 		const struct sandbox_mount **ret, size_t *ret_n, struct ov_err *err);
 /*
- * Where a folder of the table is for a command with this environment, without links before its last part;
- * NULL: nowhere.
+ * Where a folder of the table is for a command with this environment, without links before its last
+ * part; NULL: nowhere.
  */
 const char *sandbox_home_place(struct arena *a, const char *home, const char *const *env,
 		const struct home_folder *f);

@@ -1,11 +1,12 @@
 #pragma once
 /*
- * Setting a worktree up before an agent works in it: workspace.setup_command by sh -c in the worktree,
- * and a Serena project of its own. One worktree at a time, in the order of asking, since such
- * commands share caches. It is done once per use of a worktree: a mark in the worktree's git folder
- * says for which branch and by which command, so that an effect that is performed again after a
- * crash does not repeat what was done. What an earlier daemon's command left running is ended first.
- * The whole output is in logs/setup.log. The queue, and the command under way, belong to struct setup.
+ * Setting a worktree up before an agent works in it: workspace.setup_command by sh -c in the
+ * worktree, and a Serena project of its own. One worktree at a time, in the order of asking, since
+ * such commands share caches. It is done once per use of a worktree: a mark in the worktree's git
+ * folder says for which branch and by which command, so that an effect that is performed again
+ * after a crash does not repeat what was done. What an earlier daemon's command left running is
+ * ended first. The whole output is in logs/setup.log. The queue, and the command under way, belong
+ * to struct setup.
  */
 #include "base/ov.h"
 

@@ -299,7 +299,9 @@ static bool may_look(struct threads *t)
 	return false;
 }
 
-/* A piece of a look, or of the one after it if somebody was named meanwhile. False: it is through. */
+/*
+ * A piece of a look, or of the one after it if somebody was named meanwhile. False: it is through.
+ */
 static bool look_piece(struct threads *t)
 {
 	struct look *k = &t->look;

@@ -18,8 +18,9 @@
 enum {
 	NOTE_MAX = 64 << 10,
 	TURN_MAX = 256 << 10, /* in one turn of the loop */
-	BACK_MAX = 1 << 20, /* of a resumed session that is read again, for what the run said already */
-	LOOK_MS = 500,      /* for a file that is not there yet */
+	/* of a resumed session that is read again, for what the run said already */
+	BACK_MAX = 1 << 20,
+	LOOK_MS = 500, /* for a file that is not there yet */
 	LOOKS = 20,
 };
 

@@ -1,7 +1,8 @@
 /*
- * An exported document into an empty store. The events are folded as they come; when all are in, the
- * rest of the document must be what the fold gives. Only then does the new store get its place: an
- * error anywhere leaves everything as it was. The document is looked at in pieces, never read whole.
+ * An exported document into an empty store. The events are folded as they come; when all are in,
+ * the rest of the document must be what the fold gives. Only then does the new store get its place:
+ * an error anywhere leaves everything as it was. The document is looked at in pieces, never
+ * read whole.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -106,7 +106,9 @@ static int mark_containing(const struct rescues *r, str commit, struct ov_err *e
 	return 0;
 }
 
-/* All that an assignment under way may fall back on, and the commits that the next one begins with. */
+/*
+ * All that an assignment under way may fall back on, and the commits that the next one begins with.
+ */
 static int mark_needed(const struct rescues *r, const struct state *s, struct ov_err *err)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -159,8 +161,8 @@ static void take_remediation(struct arena *a, struct rescue *x)
 }
 
 /*
- * The id tells when it was made, or the log; where neither does, the commit. Its date is its maker's
- * word, so that it counts only up to now.
+ * The id tells when it was made, or the log; where neither does, the commit. Its date is its
+ * maker's word, so that it counts only up to now.
  */
 static ov_time made_at(const struct rescue *x, ov_time committed, ov_time now)
 {
@@ -294,8 +296,8 @@ int rescues_find(const struct rescues *r, str text, const struct rescue **ret, s
 }
 
 /*
- * Of one whose node is not known the newest of its worker stays, or of its part of the names. What holds
- * nothing stands for no node: the newest that does is to stay.
+ * Of one whose node is not known the newest of its worker stays, or of its part of the names. What
+ * holds nothing stands for no node: the newest that does is to stay.
  */
 static str group_of(struct arena *a, const struct rescue *x)
 {

@@ -35,7 +35,10 @@ struct safe_store {
  */
 int safe_store_open(const char *url, uint64_t hash_seed, struct safe_store *ret,
 		struct ov_err *err);
-/* As safe_store_open, of one that was opened and yet is damaged in a place that is only used for writing. */
+/*
+ * As safe_store_open, of one that was opened and yet is damaged in a place that is only used
+ * for writing.
+ */
 int safe_store_open_damaged(const char *url, uint64_t hash_seed, const struct ov_err *why,
 		struct safe_store *ret);
 void safe_store_done(struct safe_store *s);
@@ -43,12 +46,14 @@ void safe_store_done(struct safe_store *s);
 /* The database's path of a URL; OV_ESTATE when the store is not a file of SQLite's. */
 int safe_store_path(struct arena *a, const char *url, const char **ret, struct ov_err *err);
 /*
- * Copies the files of a damaged store, archive included, beside it ("store.corrupt-TIME.db"), unless that was done
- * before. Call without an open connection to it. *ret is the copy's path in the arena; OV_ELIMIT
- * when there are too many already.
+ * Copies the files of a damaged store, archive included, beside it ("store.corrupt-TIME.db"),
+ * unless that was done before. Call without an open connection to it. *ret is the copy's path in
+ * the arena; OV_ELIMIT when there are too many already.
  */
 int safe_store_copy_aside(struct arena *a, const char *path, const char **ret, struct ov_err *err);
-/* The store's files of this sort that lie beside it, as "store.SORT-TIME.db": paths, oldest first. */
+/*
+ * The store's files of this sort that lie beside it, as "store.SORT-TIME.db": paths, oldest first.
+ */
 int safe_store_beside(struct arena *a, const char *path, const char *sort, const char ***ret,
 		size_t *ret_n, struct ov_err *err);
 /* The name of a new one. */

@@ -1,8 +1,8 @@
 #pragma once
 /*
  * Reading what watchdogs wrote down, logs/watch.jsonl, while they may still be writing: whole lines
- * only, in bounded pieces. A line that has no end yet waits for it; one that is none of theirs, or is
- * longer than any of theirs, is counted and left out. The reader owns its descriptor.
+ * only, in bounded pieces. A line that has no end yet waits for it; one that is none of theirs, or
+ * is longer than any of theirs, is counted and left out. The reader owns its descriptor.
  */
 #include "base/ov.h"
 #include "data/message/vital.h"

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * The heartbeat (data/message/vital.h): one beat of the main loop after the other, in place, while somebody
- * wants it: the watchdog that watch.json names, as long as it lives, or a service manager. With
- * nobody there the daemon sleeps as if this did not exist.
+ * The heartbeat (data/message/vital.h): one beat of the main loop after the other, in place, while
+ * somebody wants it: the watchdog that watch.json names, as long as it lives, or a service manager.
+ * With nobody there the daemon sleeps as if this did not exist.
  *
  * It is a timer of the loop, so a loop that hangs has no heartbeat; and it is written into space
  * that the file has already, so a full disk does not stop it.

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * May something new be started on this machine now? A few small questions to the kernel, only when a
- * tick or a person asks.
+ * May something new be started on this machine now? A few small questions to the kernel, only when
+ * a tick or a person asks.
  */
 #include "base/ov.h"
 #include "core/config/config.h"

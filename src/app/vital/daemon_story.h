@@ -1,8 +1,8 @@
 #pragma once
 /*
- * The daemon's story out of the log: its starts and ends, what its watchdog did, and each failure with
- * its cause, what was done about it and how long it took until the daemon was healthy again. Events go
- * in, oldest first; everything lives in the arena that is given.
+ * The daemon's story out of the log: its starts and ends, what its watchdog did, and each failure
+ * with its cause, what was done about it and how long it took until the daemon was healthy again.
+ * Events go in, oldest first; everything lives in the arena that is given.
  */
 #include "base/ov.h"
 #include "base/vec.h"
@@ -28,7 +28,7 @@ void story_init(struct story *s, struct arena *a);
 void story_done(struct story *s);
 void story_take(struct story *s, const struct event *e);
 /*
- * [{"seq", "at", "cause", "text", "done": [{"at", "text"}], "recovered_at", "recovery_ms"}], after the
- * last event. The facts of failures say it, too.
+ * [{"seq", "at", "cause", "text", "done": [{"at", "text"}], "recovered_at", "recovery_ms"}], after
+ * the last event. The facts of failures say it, too.
  */
 value *story_failures(struct story *s);

@@ -1,10 +1,10 @@
 #pragma once
 /*
- * What the daemon says of its health: lines of health.jsonl (data/message/vital.h), which the watchdog reads
- * as they come. Written with or without a watchdog, since they also explain a daemon that is gone.
- * One line is one write, so that no reader ever finds a mixed one. A file that has grown beyond
- * HEALTH_BYTES becomes health.jsonl.1. A line that cannot be written is told once, in the daemon's
- * own log, and never holds up the work.
+ * What the daemon says of its health: lines of health.jsonl (data/message/vital.h), which the
+ * watchdog reads as they come. Written with or without a watchdog, since they also explain a daemon
+ * that is gone. One line is one write, so that no reader ever finds a mixed one. A file that has
+ * grown beyond HEALTH_BYTES becomes health.jsonl.1. A line that cannot be written is told once, in
+ * the daemon's own log, and never holds up the work.
  */
 #include "base/ov.h"
 #include "data/message/vital.h"

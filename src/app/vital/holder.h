@@ -11,7 +11,7 @@
 /* The process that v names (pid, start_time, boot_id) runs on this machine. */
 bool holder_lives(const value *v);
 /*
- * Takes the lease of s, the store in the folder dir, as `me`. When a process holds it that lives, as far as can be told, the answer
- * is OV_ECONFLICT at once, and names it; otherwise after 2 s.
+ * Takes the lease of s, the store in the folder dir, as `me`. When a process holds it that lives,
+ * as far as can be told, the answer is OV_ECONFLICT at once, and names it; otherwise after 2 s.
  */
 int holder_take_lease(const char *dir, str me, struct store *s, struct ov_err *err);

@@ -91,7 +91,10 @@ static void put_daemon(struct arena *a, value *v, const value *daemon, ov_time n
 					: value_null(a));
 }
 
-/* The newest file that asks for a person and keeps the next watchdog from starting; their names sort. */
+/*
+ * The newest file that asks for a person and keeps the next watchdog from starting; their
+ * names sort.
+ */
 static value *manual_view(struct arena *a, const char *dir)
 {
 	str *names = NULL;

@@ -15,10 +15,10 @@
 #include "sys/loop/loop.h"
 
 /*
- * What happens together is one change. A checkout that changes all the time is looked at less and less
- * often, until it was left alone for a while: each attempt touches the index itself, and what git
- * refuses without our knowing why must not be tried for ever, as fast as we can. The index changes
- * with every commit, stash and restore, so not every folder must be watched.
+ * What happens together is one change. A checkout that changes all the time is looked at less and
+ * less often, until it was left alone for a while: each attempt touches the index itself, and what
+ * git refuses without our knowing why must not be tried for ever, as fast as we can. The index
+ * changes with every commit, stash and restore, so not every folder must be watched.
  */
 enum {
 	GATHER_MS = 50,

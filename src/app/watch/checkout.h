@@ -1,8 +1,9 @@
 #pragma once
 /*
- * Watches what finished work waits for in the user's checkout: its index, HEAD, what git leaves there
- * while something is unfinished, and the files that overlap. When one of them changes, the work is
- * tried again at once (checkout.report). By inotify; while nothing waits nothing is watched.
+ * Watches what finished work waits for in the user's checkout: its index, HEAD, what git leaves
+ * there while something is unfinished, and the files that overlap. When one of them changes, the
+ * work is tried again at once (checkout.report). By inotify; while nothing waits nothing
+ * is watched.
  */
 #include "base/ov.h"
 #include "core/state/state.h"

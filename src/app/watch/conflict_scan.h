@@ -1,11 +1,12 @@
 #pragma once
 /*
- * Looks ahead for conflicts: whenever a branch under way moves (the log of its worktree's HEAD grows,
- * or its run was harvested), or the target does, it is merged on trees with the target and with the
- * other branches under way. In the background and bounded: moves are gathered for a moment, one git
- * runs at a time, only the newest heads are compared and no pair of commits twice, and after
- * CONFLICT_SCAN_ROUND pairs there is a pause. What it finds goes to the engine as radar.report. It owns its
- * followers and remembers nothing across restarts: the logs tell it again.
+ * Looks ahead for conflicts: whenever a branch under way moves (the log of its worktree's HEAD
+ * grows, or its run was harvested), or the target does, it is merged on trees with the target and
+ * with the other branches under way. In the background and bounded: moves are gathered for a
+ * moment, one git runs at a time, only the newest heads are compared and no pair of commits twice,
+ * and after CONFLICT_SCAN_ROUND pairs there is a pause. What it finds goes to the engine as
+ * radar.report. It owns its followers and remembers nothing across restarts: the logs tell
+ * it again.
  */
 #include "base/ov.h"
 #include "core/message/message.h"

@@ -2,11 +2,11 @@
 /*
  * Walks through the store's folder and compares it with the state: worktrees that are gone or that
  * nobody has, rebases that nobody finishes, tasks that the pool gave out and nobody knows, work
- * without a worker. It reads folders and a few small files: when the daemon has started, when a run,
- * a step or a worker's status has changed, and every now and then while work is under way; never when
- * nothing is. What was not there at the last walk goes to the engine as patrol.report, which decides
- * what is done (core/flow/upkeep.c); the patrol itself changes nothing but to keep what is in a
- * stray worktree under a rescue ref. It remembers its last walk only.
+ * without a worker. It reads folders and a few small files: when the daemon has started, when a
+ * run, a step or a worker's status has changed, and every now and then while work is under way;
+ * never when nothing is. What was not there at the last walk goes to the engine as patrol.report,
+ * which decides what is done (core/flow/upkeep.c); the patrol itself changes nothing but to keep
+ * what is in a stray worktree under a rescue ref. It remembers its last walk only.
  */
 #include "base/ov.h"
 #include "core/message/message.h"

@@ -1,9 +1,9 @@
 #pragma once
 /*
- * Runs whose shim was killed, and of which the sweep could not tell that nobody is left: it is done again
- * from the loop, later and later, until it is sure, a few times at most. What it finds is said in the
- * daemon's log; the run's record said that there may be more. Owns its timers. Nothing is kept: the next
- * daemon does not go on with it.
+ * Runs whose shim was killed, and of which the sweep could not tell that nobody is left: it is done
+ * again from the loop, later and later, until it is sure, a few times at most. What it finds is
+ * said in the daemon's log; the run's record said that there may be more. Owns its timers. Nothing
+ * is kept: the next daemon does not go on with it.
  */
 #include "base/ov.h"
 

@@ -25,7 +25,10 @@ enum {
 	ROUNDING_MS = 20, /* the kernel says to a hundredth of a second when a process began */
 };
 
-/* What an agent uses while it waits, as its runs showed. In memory alone: one silence tells it again. */
+/*
+ * What an agent uses while it waits, as its runs showed. In memory alone: one silence tells
+ * it again.
+ */
 struct idle_level {
 	int64_t permille;
 };
@@ -186,7 +189,9 @@ void observe_end(struct observe *o, str run_id)
 
 /* ---- silences ---- */
 
-/* It gave a sign, and from now on does this. The silence in which it was found is nobody's measure. */
+/*
+ * It gave a sign, and from now on does this. The silence in which it was found is nobody's measure.
+ */
 static void hear(struct watched *w, enum activity doing, str tool)
 {
 	if (!w->silences) {
@@ -268,7 +273,9 @@ static str put_trouble(struct watched *w, const struct account *c)
 	return str_from(w->trouble);
 }
 
-/* What it does by its own account; while it waits for others, how long that takes is not its habit. */
+/*
+ * What it does by its own account; while it waits for others, how long that takes is not its habit.
+ */
 static enum activity activity_of(const struct account *c)
 {
 	if (c->waiting_for[0] || c->retrying || c->compacting)
@@ -280,7 +287,10 @@ static enum activity activity_of(const struct account *c)
 	return c->in_turn ? ACTIVITY_THINKING : ACTIVITY_BETWEEN;
 }
 
-/* In the same moment it may say that it thinks, and that a tool begins: the last is what takes time. */
+/*
+ * In the same moment it may say that it thinks, and that a tool begins: the last is what
+ * takes time.
+ */
 static bool does_another(const struct watched *w, enum activity doing, str tool)
 {
 	const struct silence_book *b = w->silences;
@@ -392,7 +402,10 @@ static struct process_use used_since(const struct proc_usage *now, const struct 
 	return u;
 }
 
-/* Of one look at a time: what a run idles at is the least of its looks, an agent's what its runs had lately. */
+/*
+ * Of one look at a time: what a run idles at is the least of its looks, an agent's what its
+ * runs had lately.
+ */
 static void learn_idle(struct watched *w, const struct process_use *u)
 {
 	int64_t *known = &w->agent->permille;
@@ -430,8 +443,9 @@ static void look_at_processes(struct watched *w)
 	if (w->usage.at_us == now.at_us)
 		return;
 	/*
-	 * With nothing to compare it with, nobody can say that it was quiet. What was used before the
-	 * last output does not count: that run was known to live, the silence is what is asked about.
+	 * With nothing to compare it with, nobody can say that it was quiet. What was used before
+	 * the last output does not count: that run was known to live, the silence is what is
+	 * asked about.
 	 */
 	w->seen.process_unknown = w->usage.at_us == 0 || w->seen.output_at > w->seen.looked_at;
 	use = used_since(&now, &w->usage);
@@ -441,7 +455,10 @@ static void look_at_processes(struct watched *w)
 		w->seen.process_at = loop_now(w->o->opt.loop);
 	if (life && w->silences)
 		silence_work(w->silences);
-	/* Looks in quick succession are compared with the first of them: little by little is life too. */
+	/*
+	 * Looks in quick succession are compared with the first of them: little by little is
+	 * life too.
+	 */
 	if (life || w->seen.process_unknown || now.at_us - w->usage.at_us >= TABLE_MS * 1000)
 		w->usage = now;
 }

@@ -29,7 +29,9 @@ struct capture {
 	size_t max;
 	int64_t timeout_ms;
 	bool quiet;
-	/* Gets each line of the output as it comes, instead of `out`; NULL: everything goes there. */
+	/*
+	 * Gets each line of the output as it comes, instead of `out`; NULL: everything goes there.
+	 */
 	void (*line)(void *user, str line);
 	void *user;
 };

@@ -36,8 +36,8 @@ void client_done(struct client *c);
  */
 int store_find(struct arena *a, const char *given, const char **ret, struct ov_err *err);
 /*
- * In the sandbox of a run the store is an empty folder: OV_ESTATE. A daemon that is started there would
- * be a second one that nobody sees.
+ * In the sandbox of a run the store is an empty folder: OV_ESTATE. A daemon that is started there
+ * would be a second one that nobody sees.
  */
 int store_shown(struct arena *a, const char *dir, struct ov_err *err);
 

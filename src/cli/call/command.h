@@ -1,10 +1,10 @@
 #pragma once
 /*
- * One call of the program. What is parsed, what --help says and what docs/commands.md holds come from the
- * rows of core/op/op.h; what is here runs them. A command calls its row's operation with what was given and
- * shows the answer (show_SYMBOL); one that does more than that is a function of its own (cmd_SYMBOL), which
- * returns 0 or an exit status, or a negative enum ov_code with err filled. Everything in a struct cli lives
- * in its arena.
+ * One call of the program. What is parsed, what --help says and what docs/commands.md holds come
+ * from the rows of core/op/op.h; what is here runs them. A command calls its row's operation with
+ * what was given and shows the answer (show_SYMBOL); one that does more than that is a function of
+ * its own (cmd_SYMBOL), which returns 0 or an exit status, or a negative enum ov_code with err
+ * filled. Everything in a struct cli lives in its arena.
  */
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,6 +1,6 @@
 /*
- * How a project is checked, by the files at its top: what a person would type who sees them. Where a file
- * has to say that there are tests, it is read; nothing of the project is run.
+ * How a project is checked, by the files at its top: what a person would type who sees them. Where
+ * a file has to say that there are tests, it is read; nothing of the project is run.
  */
 #include "cli/daemon/init_find.h"
 
@@ -101,7 +101,9 @@ static bool is_python_test(str name)
 #define PYTEST "python3 -m pytest"
 #define UNITTEST "python3 -m unittest discover"
 
-/* Tests without any configuration: by the first of them, either runner is known by what it needs. */
+/*
+ * Tests without any configuration: by the first of them, either runner is known by what it needs.
+ */
 static str from_python_tests(struct arena *a, const char *top, const char **ret_file)
 {
 	static const struct {

@@ -1,4 +1,7 @@
-/* `agent test`: a scratch repository, `overseerd --agent-test` in it, and its verdicts as they come. */
+/*
+ * `agent test`: a scratch repository, `overseerd --agent-test` in it, and its verdicts as
+ * they come.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -39,7 +42,10 @@ static int helper(struct trial *t _unused_, const char *const *argv, const char 
 	return r;
 }
 
-/* A repository of its own, so that the user's knows nothing of it; the work is done in a linked worktree. */
+/*
+ * A repository of its own, so that the user's knows nothing of it; the work is done in a
+ * linked worktree.
+ */
 static int make_scratch(struct trial *t, struct ov_err *err)
 {
 	struct arena *a = t->c->arena;

@@ -28,7 +28,10 @@ enum {
 	REPORT_MAX = 16 * 1024,
 	LOG_TAIL = 2000,
 	LOG_MAX = 64 * 1024 * 1024,
-	/* A killed daemon needs a moment until it is gone: its socket and its lock outlive the signal. */
+	/*
+	 * A killed daemon needs a moment until it is gone: its socket and its lock outlive
+	 * the signal.
+	 */
 	DYING_MS = 5000,
 	UP_TRIES = 4
 };
@@ -179,7 +182,10 @@ static int take_sets(struct cli *c, struct sets *ret, struct ov_err *err)
 	return 0;
 }
 
-/* The configuration with the first n of what is set; with a bad file the daemon is the one to complain. */
+/*
+ * The configuration with the first n of what is set; with a bad file the daemon is the one
+ * to complain.
+ */
 static int try_config(struct cli *c, const struct sets *s, size_t n, struct config **ret,
 		struct ov_err *err)
 {

@@ -123,7 +123,9 @@ static bool ended_by_itself(struct cli *c)
 			value_int_at(v, "pid") != c->client.peer_pid;
 }
 
-/* It was killed or crashed before it was through: what it had stopped by then is all that is known. */
+/*
+ * It was killed or crashed before it was through: what it had stopped by then is all that is known.
+ */
 static int tell_killed(struct cli *c, struct ov_err *err)
 {
 	ov_fail(err, OV_EUNAVAILABLE,
@@ -204,7 +206,10 @@ static int stop(struct cli *c, struct ov_err *err)
 
 	if (r < 0)
 		return r;
-	/* Opened while it still answers, so that it is the daemon and no later process of that number. */
+	/*
+	 * Opened while it still answers, so that it is the daemon and no later process of
+	 * that number.
+	 */
 	pidfd = (int)syscall(SYS_pidfd_open, c->client.peer_pid, 0);
 	if (pidfd < 0)
 		return ov_fail_errno(err, errno, "watching the daemon (pid %d)",
@@ -230,7 +235,9 @@ static int stop(struct cli *c, struct ov_err *err)
 	return 0;
 }
 
-/* What was asked for is the case already; agents of the last daemon can be stopped by another one. */
+/*
+ * What was asked for is the case already; agents of the last daemon can be stopped by another one.
+ */
 static int not_running(struct cli *c, struct ov_err *err)
 {
 	struct ov_err ignored = { 0 };

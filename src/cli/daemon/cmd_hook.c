@@ -1,8 +1,8 @@
 /*
- * `overseer hook`: what an agent's hooks call. It stands between an agent and its work, so it waits for
- * nobody, says nothing that was not asked for, and fails by leaving things as they are. All that it
- * touches lies in the folder of the run, which the agent can write to as well: nothing there is trusted
- * beyond what the agent could do anyway, and no link leads out of it.
+ * `overseer hook`: what an agent's hooks call. It stands between an agent and its work, so it waits
+ * for nobody, says nothing that was not asked for, and fails by leaving things as they are. All
+ * that it touches lies in the folder of the run, which the agent can write to as well: nothing
+ * there is trusted beyond what the agent could do anyway, and no link leads out of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -106,8 +106,8 @@ static void append(const struct box *b, str line, off_t max)
 			st.st_size + (off_t)line.n >= max)
 		return;
 	/*
-	 * A disk that was full may have left half a line. Another hook that is writing just now looks
-	 * the same: what comes of that is an empty line, which means nothing.
+	 * A disk that was full may have left half a line. Another hook that is writing just now
+	 * looks the same: what comes of that is an empty line, which means nothing.
 	 */
 	if (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) != 1)
 		last = '\n';
@@ -161,7 +161,8 @@ static char *taken_name(struct arena *a, str dispatch)
 
 /*
  * What is to be handed over, if we are the one to do so: of several that try, the one whose rename
- * succeeds. It is read again under its new name, since another one may have been laid there between.
+ * succeeds. It is read again under its new name, since another one may have been laid
+ * there between.
  */
 static bool take_next(const struct box *b, struct next *ret)
 {

@@ -1,4 +1,6 @@
-/* A unit by which systemd keeps the daemon running, for those who would not use `overseer watch`. */
+/*
+ * A unit by which systemd keeps the daemon running, for those who would not use `overseer watch`.
+ */
 #include <stdlib.h>
 
 #include "base/buf.h"

@@ -1,7 +1,7 @@
 /*
- * The watchdog, from here to its start: the configuration is read and checked now, while somebody looks
- * on, and all that the watchdog needs of it is handed over in memory. What becomes of the file later is
- * no concern of a watchdog that runs.
+ * The watchdog, from here to its start: the configuration is read and checked now, while somebody
+ * looks on, and all that the watchdog needs of it is handed over in memory. What becomes of the
+ * file later is no concern of a watchdog that runs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +84,9 @@ static str start_command(struct watch *w)
 		buf_adds(&b, configured);
 	} else {
 		buf_adds(&b, STR("exec "));
-		/* By its name, so that a new version is found; by its place where it has no name. */
+		/*
+		 * By its name, so that a new version is found; by its place where it has no name.
+		 */
 		if (program_in_path(w->c->arena, "overseer"))
 			buf_adds(&b, STR("overseer"));
 		else

@@ -175,8 +175,8 @@ static void add_restart(const struct unit *u, struct buf *b)
 }
 
 /*
- * Groups of runs that have limits stay when the daemon ends. While they are there the unit's own group
- * hands out controllers, and the kernel then refuses to let the next daemon in.
+ * Groups of runs that have limits stay when the daemon ends. While they are there the unit's own
+ * group hands out controllers, and the kernel then refuses to let the next daemon in.
  */
 #define STOP_POST                                                 \
 	"ExecStopPost=-:/bin/sh -c 'exec 2>/dev/null; "           \

@@ -1,7 +1,8 @@
 #pragma once
 /*
- * The text of a systemd user unit that runs the daemon of one store, and its name. Nothing is read or
- * written here. Every line says in the unit itself why it is there, for whoever has to change one.
+ * The text of a systemd user unit that runs the daemon of one store, and its name. Nothing is read
+ * or written here. Every line says in the unit itself why it is there, for whoever has to
+ * change one.
  */
 #include "base/buf.h"
 #include "base/ov.h"

@@ -127,7 +127,9 @@ static str commands_text(struct arena *a, const char *dir)
 
 /* ---- what git tracks ---- */
 
-/* Does git list anything for this path, seen from there? Where there is no repository it does not. */
+/*
+ * Does git list anything for this path, seen from there? Where there is no repository it does not.
+ */
 static bool lists(const char *cwd, const char *path)
 {
 	const char *argv[] = { "git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached",

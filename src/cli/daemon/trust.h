@@ -6,8 +6,8 @@
 #include "base/ov.h"
 
 /*
- * OV_EUNAUTHORIZED when somebody else owns the store's folder or its config.toml or can write to them,
- * or when git tracks files of it: such a store came with the repository, and its commands are another
- * person's. The message shows them. A folder that does not exist is fine.
+ * OV_EUNAUTHORIZED when somebody else owns the store's folder or its config.toml or can write to
+ * them, or when git tracks files of it: such a store came with the repository, and its commands are
+ * another person's. The message shows them. A folder that does not exist is fine.
  */
 int store_trusted(struct arena *a, const char *dir, struct ov_err *err);

@@ -78,8 +78,8 @@ static bool is_stalled(const value *list)
 }
 
 /*
- * What was done about a silent run when, and what comes next. Of one that is not silent only the next
- * step, unless all is wanted: nothing of it will happen.
+ * What was done about a silent run when, and what comes next. Of one that is not silent only the
+ * next step, unless all is wanted: nothing of it will happen.
  */
 static void show_timeline(struct out *o, const value *list, bool all)
 {

@@ -1,6 +1,6 @@
 /*
- * Answering entries of the inbox: one, or several at once by a list ("3,5,8-12") or by their kind. Each is
- * answered in its own right: what is refused of one does not stop the others.
+ * Answering entries of the inbox: one, or several at once by a list ("3,5,8-12") or by their kind.
+ * Each is answered in its own right: what is refused of one does not stop the others.
  */
 #include "base/str.h"
 #include "cli/call/input.h"
@@ -116,8 +116,8 @@ static int entry_usage(struct cli *c, const char *message, struct ov_err *err)
 }
 
 /*
- * The entries that are meant, and the index of the first argument after them. `more` is how many of the
- * arguments are something else; -1: at least one, and where the entries end is up to them.
+ * The entries that are meant, and the index of the first argument after them. `more` is how many of
+ * the arguments are something else; -1: at least one, and where the entries end is up to them.
  */
 static int take_entries(struct cli *c, int more, struct entries *x, size_t *ret_rest,
 		struct ov_err *err)

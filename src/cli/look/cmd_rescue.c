@@ -1,4 +1,6 @@
-/* What was kept of agents' work before a worktree was used again: looking at it, getting it back. */
+/*
+ * What was kept of agents' work before a worktree was used again: looking at it, getting it back.
+ */
 #include "cli/call/command.h"
 #include "cli/out/say.h"
 

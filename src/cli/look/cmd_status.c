@@ -75,7 +75,10 @@ static void show_daemon(struct out *o, const value *s)
 	say(o, s,
 			"[{!safe_mode}[{?daemon.degraded}{=DEGRADED*red}  {daemon.degraded}; it "
 			"goes on by itself when that is mended\n]]");
-	/* The machine has no room: what runs continues, and nobody has to do anything once there is some. */
+	/*
+	 * The machine has no room: what runs continues, and nobody has to do anything once there
+	 * is some.
+	 */
 	say(o, s, "[{?no_capacity}{=NOTHING NEW STARTS*yellow}  {no_capacity}\n]");
 	show_unfenced(o, s);
 	show_config_problem(o, s);

@@ -169,7 +169,9 @@ static const struct column loop_columns[] = {
 	{ "{text}", .style = S_YELLOW },
 };
 
-/* Runs that repeat themselves, with the order that was given; they are among those that run, too. */
+/*
+ * Runs that repeat themselves, with the order that was given; they are among those that run, too.
+ */
 void show_loops(struct out *o, const value *list)
 {
 	out_heading(o, "LOOPS", value_count(list));

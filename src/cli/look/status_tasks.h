@@ -1,5 +1,8 @@
 #pragma once
-/* Tasks in the picture of everything: what runs, waits, is stalled or blocked, each with its reason. */
+/*
+ * Tasks in the picture of everything: what runs, waits, is stalled or blocked, each with
+ * its reason.
+ */
 #include "cli/out/out.h"
 #include "data/value/value.h"
 

@@ -183,7 +183,9 @@ static bool part_holds(const value *x, str piece)
 	return is_there(find_path(x, str_sub(path, asks || denies, path.n))) != denies;
 }
 
-/* The length of the piece at the front of s that ends with `end`, or s.n: pieces in it are skipped. */
+/*
+ * The length of the piece at the front of s that ends with `end`, or s.n: pieces in it are skipped.
+ */
 static size_t piece_len(str s, char end)
 {
 	int depth = 0;

@@ -1,5 +1,7 @@
 #pragma once
-/* That finished work will wait for a review, since nothing checks it: said wherever work is begun. */
+/*
+ * That finished work will wait for a review, since nothing checks it: said wherever work is begun.
+ */
 #include "cli/out/out.h"
 #include "data/value/value.h"
 

@@ -4,7 +4,9 @@
 #include "cli/report/report_svg.h"
 #include "core/model/transition.h"
 
-/* No script, nothing from elsewhere: the page may be opened by anybody, with anybody's words in it. */
+/*
+ * No script, nothing from elsewhere: the page may be opened by anybody, with anybody's words in it.
+ */
 static const char head[] =
 		("<!DOCTYPE html>\n"
 		 "<html lang=\"en\">\n<head>\n"

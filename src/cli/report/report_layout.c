@@ -148,7 +148,9 @@ static void item(struct laying *l, str text)
 	l->sink->item(l->b, text, STR(""));
 }
 
-/* Tasks of the pool have one budget of 24 hours together: what the goal itself used stands apart. */
+/*
+ * Tasks of the pool have one budget of 24 hours together: what the goal itself used stands apart.
+ */
 static str usage_text(struct laying *l, enum resource res, const struct report_usage *u)
 {
 	str text = budget_text(l->arena, res, u->used, u->has_limit ? u->limit : -1);

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * The report of a goal for people, section by section, apart from the language that it is written in:
- * report_layout hands headings, items, tables and charts to a sink. All texts that a sink gets may be anybody's
- * words but for those that are const char *. Private to cli/report.
+ * The report of a goal for people, section by section, apart from the language that it is written
+ * in: report_layout hands headings, items, tables and charts to a sink. All texts that a sink gets
+ * may be anybody's words but for those that are const char *. Private to cli/report.
  */
 #include "base/buf.h"
 #include "base/ov.h"

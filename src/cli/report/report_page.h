@@ -1,7 +1,7 @@
 #pragma once
 /*
- * The report of a goal for people: its document as Markdown, or as a page of HTML with charts. Texts in it
- * are anybody's: nothing of them is markup of ours.
+ * The report of a goal for people: its document as Markdown, or as a page of HTML with charts.
+ * Texts in it are anybody's: nothing of them is markup of ours.
  */
 #include "base/buf.h"
 #include "base/ov.h"

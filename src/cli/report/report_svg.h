@@ -1,7 +1,8 @@
 #pragma once
 /*
- * Charts of a report as SVG, to stand in its HTML: progress, spending, and detections with the answers
- * to them, all on the same axis of time. Colours are classes of the page's style. Private to cli/report.
+ * Charts of a report as SVG, to stand in its HTML: progress, spending, and detections with the
+ * answers to them, all on the same axis of time. Colours are classes of the page's style. Private
+ * to cli/report.
  */
 #include "base/buf.h"
 #include "cli/report/report_layout.h"

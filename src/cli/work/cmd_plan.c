@@ -87,7 +87,10 @@ static void print_diff(struct cli *c, const value *d)
 			how_many(value_at(d, "removed")), how_many(value_at(d, "kept")));
 }
 
-/* The plan as the goal's next one, judged by whoever knows the goal. Prints what is wrong or would change. */
+/*
+ * The plan as the goal's next one, judged by whoever knows the goal. Prints what is wrong or
+ * would change.
+ */
 static int check_for_goal(struct cli *c, const value *plan, struct ov_err *err)
 {
 	const value *res;

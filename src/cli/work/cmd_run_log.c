@@ -1,6 +1,6 @@
 /*
- * What a run wrote: as it is, or, where its format is known, as turns and calls of tools. Its output
- * and its errors are two files; what the errors tell is shown when it is read.
+ * What a run wrote: as it is, or, where its format is known, as turns and calls of tools. Its
+ * output and its errors are two files; what the errors tell is shown when it is read.
  */
 #include <unistd.h>
 
@@ -139,7 +139,8 @@ static void print_page(struct log *g, const value *page)
 	}
 	if (left_out && !g->raw)
 		show_left_out(&c->out, left_out);
-	if (g->stream) { /* what was not valid is replaced: the offsets of the page are not those of its text */
+	/* what was not valid is replaced: the offsets of the page are not those of its text */
+	if (g->stream) {
 		g->fed += (uint64_t)left_out;
 		stream_bytes(g->stream, text, g->fed);
 		g->fed += text.n;
@@ -204,7 +205,9 @@ static int log_loop(struct log *g, struct ov_err *err)
 		ended = value_bool_at(page, "ended");
 		if (next > g->offset || (g->c->json && g->offset == 0 && !g->follow))
 			print_page(g, page);
-		/* Without --follow a run that writes faster than we read must not hold us for ever. */
+		/*
+		 * Without --follow a run that writes faster than we read must not hold us for ever.
+		 */
 		over = g->follow ? next <= g->offset && ended : next <= g->offset || next >= size;
 		if (g->stream && (over || next >= size))
 			r = read_errors(g, err);

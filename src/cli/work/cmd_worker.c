@@ -85,7 +85,10 @@ static void list_kind(struct out *o, const char *title, const value *list, const
 	table_end(o, "  ");
 }
 
-/* Manual workers, and those that wait for a person: the runs of the others say what they do or wait for. */
+/*
+ * Manual workers, and those that wait for a person: the runs of the others say what they do or
+ * wait for.
+ */
 static bool is_worth_a_row(const value *w)
 {
 	static const char *const seen[] = { "idle", "offline", "working", "rebasing" };

@@ -1,4 +1,6 @@
-/* What people do about what a worker has made: look at it, accept or reject it, rebase or pick it. */
+/*
+ * What people do about what a worker has made: look at it, accept or reject it, rebase or pick it.
+ */
 #include <unistd.h>
 
 #include "base/buf.h"

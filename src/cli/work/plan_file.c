@@ -20,7 +20,10 @@ void plan_print_warnings(struct cli *c, const value *warnings)
 		out_f(o, "Next: overseer agent list\n");
 }
 
-/* The configuration beside the store, where there is one that can be read: checking a plan needs neither. */
+/*
+ * The configuration beside the store, where there is one that can be read: checking a plan
+ * needs neither.
+ */
 static struct config *config_there(struct cli *c)
 {
 	struct config *config = NULL;
@@ -45,7 +48,10 @@ void plan_print_problems(struct cli *c, str path, const value *problems)
 	say_table(o, problems, columns, "  ");
 }
 
-/* A later plan may wait for finished nodes that it leaves out; whether they are there, the daemon knows. */
+/*
+ * A later plan may wait for finished nodes that it leaves out; whether they are there, the
+ * daemon knows.
+ */
 static bool daemon_decides(const struct cli *c, const struct plan_report *r)
 {
 	for (size_t i = 0; i < r->problems.n; i++)

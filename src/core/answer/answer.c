@@ -48,7 +48,9 @@ static void tell_run(struct decide_ctx *cx, const struct answer *a, str text)
 	episode_close(cx, a->n, STR("a person answered"));
 }
 
-/* All rungs were taken and nobody is asked any more: if it does not go on, that is another stall. */
+/*
+ * All rungs were taken and nobody is asked any more: if it does not go on, that is another stall.
+ */
 static void stall_anew(struct decide_ctx *cx, const struct node *n, str reason)
 {
 	if (n->assignment && n->assignment->status == AS_STALLED)
@@ -199,7 +201,9 @@ static int check_option(struct decide_ctx *cx, const struct answer *a, struct ov
 	return ov_next(err, "overseer inbox show %lld", (long long)a->x->number);
 }
 
-/* Its prompt is in its terminal and takes keys: a text would close the entry and leave it waiting. */
+/*
+ * Its prompt is in its terminal and takes keys: a text would close the entry and leave it waiting.
+ */
 static int check_permission(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
 {
 	const struct assignment *as = a->n->assignment;
@@ -458,7 +462,10 @@ static int refuse_text(struct decide_ctx *cx, const struct answer *a, struct ov_
 	return ov_next(err, "overseer inbox show %lld", number);
 }
 
-/* A refusal or a typo must not start an agent. Kinds that take no text look at the answer themselves. */
+/*
+ * A refusal or a typo must not start an agent. Kinds that take no text look at the
+ * answer themselves.
+ */
 static int check_text(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
 {
 	const struct rule *rule = rule_for(a);

@@ -1,7 +1,8 @@
 #pragma once
 /*
- * Answers of people on their way: what the files about the inbox share. An entry is read and its answer
- * checked before anything is emitted; what it does is the rule's of its kind. Private to core.
+ * Answers of people on their way: what the files about the inbox share. An entry is read and its
+ * answer checked before anything is emitted; what it does is the rule's of its kind. Private
+ * to core.
  */
 #include "core/decide/emit.h"
 

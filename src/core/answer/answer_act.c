@@ -1,6 +1,6 @@
 /*
- * What people do with entries of the inbox besides answering in words: approve and deny, which stand for
- * an answer of the kind; put off; close without an answer, or as a false alarm.
+ * What people do with entries of the inbox besides answering in words: approve and deny, which
+ * stand for an answer of the kind; put off; close without an answer, or as a false alarm.
  */
 #include "base/arena.h"
 #include "base/duration.h"

@@ -1,6 +1,6 @@
 /*
- * Answers to what oversight stopped: a goal that was paused goes on, with what a person says about it,
- * or is aborted; one that was aborted is reopened, or given up. A false alarm is judged as one.
+ * Answers to what oversight stopped: a goal that was paused goes on, with what a person says about
+ * it, or is aborted; one that was aborted is reopened, or given up. A false alarm is judged as one.
  */
 #include "base/arena.h"
 #include "base/err.h"

@@ -7,7 +7,9 @@
 
 int accept_order(const struct policy *p, const struct assignment *a, const struct assignment *b)
 {
-	/* The moment at which it would be due had all the same priority: later by each step of it. */
+	/*
+	 * The moment at which it would be due had all the same priority: later by each step of it.
+	 */
 	ov_time x = a->good_at + node_priority(a->node) * p->ageing,
 		y = b->good_at + node_priority(b->node) * p->ageing;
 

@@ -20,9 +20,14 @@ int accept_order(const struct policy *p, const struct assignment *a, const struc
 const struct assignment *accept_holder(const struct state *s, const struct policy *p);
 /* It waits for its turn, to be accepted before others; not for a person. */
 bool accept_waits(const struct assignment *as);
-/* What a person is asked about its turn, so that nobody goes on before that is answered; or NULL. */
+/*
+ * What a person is asked about its turn, so that nobody goes on before that is answered; or NULL.
+ */
 const struct escalation *accept_question(const struct state *s, const struct assignment *as);
-/* A person is asked to review it: also while a conflict that was found meanwhile is resolved; or NULL. */
+/*
+ * A person is asked to review it: also while a conflict that was found meanwhile is resolved;
+ * or NULL.
+ */
 const struct escalation *review_question(const struct state *s, const struct assignment *as);
 /* Its change is on the target branch, or is being put there: it cannot be called back. */
 bool accept_is_committed(const struct assignment *as);

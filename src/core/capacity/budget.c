@@ -15,7 +15,10 @@ int64_t budget_estimate(const struct policy *p, const struct goal *g, enum resou
 {
 	if (g->estimate[resource])
 		return g->estimate[resource];
-	/* The tasks of a standing goal have nothing to do with each other: each is as much as a goal. */
+	/*
+	 * The tasks of a standing goal have nothing to do with each other: each is as much as
+	 * a goal.
+	 */
 	return resource == RES_ITERATIONS || g->standing.n
 			? p->estimate[resource] * MAX((int64_t)g->leaves, 1)
 			: p->estimate[resource];
@@ -357,7 +360,10 @@ str goal_held(const struct policy *p, const struct goal *g, const struct budget_
 		return STR("its goal is not active");
 	if (g->automatic && (auto_pause_holds(g->automatic) || auto_pause_due(p, g->automatic)))
 		return STR("auto mode is paused");
-	/* What is known of runs under way went into the level, which lasts until it is judged again. */
+	/*
+	 * What is known of runs under way went into the level, which lasts until it is
+	 * judged again.
+	 */
 	if (g->budget_level == BUDGET_SPENT || budget_judge(p, g, live, now).level == BUDGET_SPENT)
 		return g->automatic ? STR("the budget of the last 24 h is spent")
 				    : STR("its goal's budget is spent");

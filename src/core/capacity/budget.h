@@ -21,9 +21,10 @@ int64_t budget_spent(const struct goal *g, enum resource resource, ov_time now);
 bool budget_is_shared(const struct goal *a, const struct goal *b);
 
 /*
- * The tick was asked to judge when a run of the goal had used so much: the use of it at which it has to
- * be asked again, because the level of the budget may change there. INT64_MAX: never. The marks
- * themselves, and steps of a 64th of the budget, since other runs of the goal use it up meanwhile.
+ * The tick was asked to judge when a run of the goal had used so much: the use of it at which it
+ * has to be asked again, because the level of the budget may change there. INT64_MAX: never. The
+ * marks themselves, and steps of a 64th of the budget, since other runs of the goal use it
+ * up meanwhile.
  */
 int64_t budget_next_mark(const struct policy *p, const struct goal *g, enum resource resource,
 		int64_t used_by_run, ov_time now);
@@ -47,8 +48,8 @@ struct budget_live budget_live_of(const struct state *s, const struct goal *g,
 		const struct map *observations, ov_time now);
 
 struct budget_verdict {
-	enum budget_level
-			level; /* of the resource that is worst off: warned at 80 %, spent at 100 % */
+	/* of the resource that is worst off: warned at 80 %, spent at 100 % */
+	enum budget_level level;
 	enum resource resource;
 	int64_t used, limit; /* limit -1: nothing is limited */
 };
@@ -59,7 +60,9 @@ struct budget_verdict budget_judge(const struct policy *p, const struct goal *g,
 /* Must the runs under way be stopped? Only for what they use up as they go. */
 bool budget_stops(const struct policy *p, const struct goal *g, const struct budget_live *live,
 		ov_time now);
-/* The goal whose limits count for all tasks of the pool: the newest one; NULL: there was none yet. */
+/*
+ * The goal whose limits count for all tasks of the pool: the newest one; NULL: there was none yet.
+ */
 const struct goal *budget_newest(const struct state *s);
 /* Whether more is allowed now than when the budget of the goal was last spent. */
 bool budget_was_raised(const struct policy *p, const struct state *s, const struct goal *g);
@@ -83,7 +86,9 @@ str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t l
 
 /* The same of a sum that lacks what some runs used: "at least $1.20 of $60.00", "? of $60.00". */
 str budget_least_text(struct arena *a, enum resource resource, int64_t used, int64_t limit);
-/* The same of a goal's budget; of the last 24 h where it is of these, and when there is room again. */
+/*
+ * The same of a goal's budget; of the last 24 h where it is of these, and when there is room again.
+ */
 str budget_spent_text(struct arena *a, const struct policy *p, const struct goal *g,
 		const struct budget_verdict *v, ov_time now);
 /* The open entry that says that it is spent; goals that share a budget have one. NULL: none. */
@@ -92,14 +97,15 @@ const struct escalation *budget_entry(const struct state *s, const struct goal *
 /* The same as an option of `goal update --budget`: "wall=24h". */
 str budget_option(struct arena *a, enum resource resource, int64_t amount);
 /*
- * How many runs may still be begun. Of tasks of the pool: those that the budget has left, less those
- * under way, which count at their ends. INT64_MAX: nothing limits them, or not before they have ended.
+ * How many runs may still be begun. Of tasks of the pool: those that the budget has left, less
+ * those under way, which count at their ends. INT64_MAX: nothing limits them, or not before
+ * they have ended.
  */
 int64_t budget_runs_free(const struct policy *p, const struct goal *g,
 		const struct budget_live *live, ov_time now);
 /*
- * "1 of 200 runs is left and it is under way", where that is why nothing is started; empty when a run
- * may be begun, and when the budget is spent.
+ * "1 of 200 runs is left and it is under way", where that is why nothing is started; empty when a
+ * run may be begun, and when the budget is spent.
  */
 str budget_taken_text(struct arena *a, const struct policy *p, const struct goal *g,
 		const struct budget_live *live, ov_time now);

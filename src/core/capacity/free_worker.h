@@ -1,8 +1,8 @@
 #pragma once
 /*
  * Workers as such: which of them can be given a task, and what is due about one that a person wants
- * reset or removed. The commands about them are in core/worker/worker, the choice of one for a node in
- * reconcile_worker.c; whom each may work for says core/work/standing.
+ * reset or removed. The commands about them are in core/worker/worker, the choice of one for a node
+ * in reconcile_worker.c; whom each may work for says core/work/standing.
  */
 #include "core/state/state.h"
 
@@ -19,7 +19,10 @@ enum worker_step worker_next_step(const struct state *s, const struct worker *w)
 /* Its change is being accepted: whatever is wanted of its worker waits for that. */
 bool assignment_is_accepting(const struct assignment *as);
 
-/* It takes the place of one that could begin something new: it is being reset, or a person must look. */
+/*
+ * It takes the place of one that could begin something new: it is being reset, or a person
+ * must look.
+ */
 bool worker_is_unusable(const struct worker *w);
 /* It can be given a task. */
 static inline bool worker_is_free(const struct worker *w)

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * Why an agent is given no work for a while, as one table: a row for each reason, by the kind of block
- * of the tasks that wait for it. What ends such a wait, what people read, and what it means for a
- * task that waits follow from the row. Pure; the lanes themselves are in the state.
+ * Why an agent is given no work for a while, as one table: a row for each reason, by the kind of
+ * block of the tasks that wait for it. What ends such a wait, what people read, and what it means
+ * for a task that waits follow from the row. Pure; the lanes themselves are in the state.
  */
 #include "core/policy/policy.h"
 #include "core/state/state.h"
@@ -11,7 +11,8 @@ struct lane_rule {
 	const char *state; /* of the agent, for people; NULL: tasks blocked so wait for no agent */
 	bool person;       /* a person ends it, who is asked in the inbox; otherwise time does */
 	const char *ends;  /* when it is over, where no time is known */
-	enum ask ask; /* the kind of entry that asks the person: "agent NAME ..."; ASK_OTHER: none */
+	/* the kind of entry that asks the person: "agent NAME ..."; ASK_OTHER: none */
+	enum ask ask;
 };
 extern const struct lane_rule lane_rules[BLOCK_KIND_COUNT];
 
@@ -28,8 +29,8 @@ enum block_kind limit_by_exit(const struct policy *p, str agent, int64_t exit_co
 #define RESET_LATEST (40 * OV_DAY)
 
 /*
- * It is given no work now; what was limited until a time that has passed is not, nor is one that a single
- * run is to try (lane_probe_due: who starts runs lets one through).
+ * It is given no work now; what was limited until a time that has passed is not, nor is one that a
+ * single run is to try (lane_probe_due: who starts runs lets one through).
  */
 bool lane_is_shut(const struct lane *l, ov_time now);
 bool lane_probe_due(const struct lane *l, ov_time now);
@@ -45,7 +46,10 @@ bool lane_is_named(const struct escalation *x, str agent);
 const struct lane *lane_asked_by(const struct state *s, const struct escalation *x);
 /* The open entry that asks a person about the lane, or NULL. */
 const struct escalation *lane_entry(const struct state *s, const struct lane *l);
-/* A task of an ordinary goal that was given up after a run of the agent failed, and that no person has taken on. */
+/*
+ * A task of an ordinary goal that was given up after a run of the agent failed, and that no person
+ * has taken on.
+ */
 bool failed_by(const struct node *n, str agent);
 /* When the failures in a row of the agent began. */
 ov_time failing_since(const struct state *s, str agent);

@@ -17,7 +17,10 @@
 #include "core/work/work.h"
 #include "core/worker/worker.h"
 
-/* What operations ask for: each row that writes is a command of its name, which takes the struct of the row. */
+/*
+ * What operations ask for: each row that writes is a command of its name, which takes the struct
+ * of the row.
+ */
 #define COMMAND_WRITE(sym, name)                                                                \
 	static int run_##sym(struct decide_ctx *cx, const value *params, value **ret_result,    \
 			struct ov_err *err)                                                     \

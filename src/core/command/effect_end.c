@@ -1,4 +1,6 @@
-/* The end of an effect, as the executor reports it: its outcome goes to the room that intended it. */
+/*
+ * The end of an effect, as the executor reports it: its outcome goes to the room that intended it.
+ */
 #include "base/str.h"
 #include "core/command/command_impl.h"
 #include "core/decide/alarm.h"

@@ -165,7 +165,10 @@ static struct node node_after(struct arena *a, const struct note *note)
 		if (as_node_status(note->status)->words)
 			x.told.words = x.status_reason;
 	}
-	/* What a person tells the next agent is nothing that was seen of the last one, or said by it. */
+	/*
+	 * What a person tells the next agent is nothing that was seen of the last one, or said
+	 * by it.
+	 */
 	if (x.told.words.n && !node_is_final(&x) && str_eq(x.told.words, x.status_reason))
 		x.status_reason = STR("a person unblocked it");
 	if (note->accepted)
@@ -202,8 +205,8 @@ static void write_leaf(struct notes *ns, struct note *note)
 	struct run run;
 
 	/*
-	 * What nobody has worked on leaves nothing behind, unless somebody says that it is done. What
-	 * was worked on may have been split meanwhile: its parts are told what there was.
+	 * What nobody has worked on leaves nothing behind, unless somebody says that it is done.
+	 * What was worked on may have been split meanwhile: its parts are told what there was.
 	 */
 	if (!done && !(over && as && as->run))
 		return;

@@ -1,4 +1,6 @@
-/* What a tick decided, as events: nodes are queued and assigned, runs and other effects intended. */
+/*
+ * What a tick decided, as events: nodes are queued and assigned, runs and other effects intended.
+ */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

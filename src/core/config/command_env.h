@@ -6,9 +6,9 @@
 #include "core/config/config.h"
 
 /*
- * What commands.env_pass lets through of `all` ("NAME=VALUE", ends with NULL), then `own`, which stand in
- * place of those with their name. Our own tokens need to be named in full. Ends with NULL; entries are
- * borrowed.
+ * What commands.env_pass lets through of `all` ("NAME=VALUE", ends with NULL), then `own`, which
+ * stand in place of those with their name. Our own tokens need to be named in full. Ends with NULL;
+ * entries are borrowed.
  */
 const char *const *command_env(struct arena *a, const struct config *c, char *const *all,
 		const char *const *own, size_t own_n);

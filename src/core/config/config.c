@@ -24,7 +24,9 @@ const value *config_lookup(const value *doc, str key)
 	return doc;
 }
 
-/* The next part of an option's key below a table: "backoff" for "supervisor" and its backoff.base. */
+/*
+ * The next part of an option's key below a table: "backoff" for "supervisor" and its backoff.base.
+ */
 static bool part_below(const struct option *o, str table, str *ret, bool *ret_deeper)
 {
 	str key = str_from(o->key);
@@ -319,9 +321,10 @@ static ov_time scaled(const struct policy *p, ov_time wait)
 }
 
 /*
- * The waits of recovery are parts of idle_after: who wants to hear of a stall after 20 seconds does not
- * want to wait for nine minutes after that. What the file sets is left as it is, and a wait that is not
- * set gives way to one that is. An agent's limit has nothing to do with that: its waits do not scale.
+ * The waits of recovery are parts of idle_after: who wants to hear of a stall after 20 seconds does
+ * not want to wait for nine minutes after that. What the file sets is left as it is, and a wait
+ * that is not set gives way to one that is. An agent's limit has nothing to do with that: its waits
+ * do not scale.
  */
 static void scale_waits(struct config *c)
 {

@@ -3,9 +3,10 @@
  * The configuration: one table of options (name, type, range, default, help, and the member that it
  * lands in) from which come the reading of config.toml, its checking, `config show`,
  * docs/configuration.md and the file that `init` writes. A new option is one row and one member: of
- * struct policy where the core decides by it, otherwise of struct config. Pure: text in, struct out, so
- * that the command line checks a file without a daemon. An unknown key is an error that names the nearest one. A struct config owns everything in
- * it through its arena and is never changed after config_parse; a reload makes a new one.
+ * struct policy where the core decides by it, otherwise of struct config. Pure: text in, struct
+ * out, so that the command line checks a file without a daemon. An unknown key is an error that
+ * names the nearest one. A struct config owns everything in it through its arena and is never
+ * changed after config_parse; a reload makes a new one.
  */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -85,17 +86,24 @@ struct config {
 	size_t channels_n;
 };
 
-/* Everything wrong is reported at once in err's message, one problem per line, each with its key. */
+/*
+ * Everything wrong is reported at once in err's message, one problem per line, each with its key.
+ */
 int config_parse(str toml, struct config **ret, struct ov_err *err);
 /* The same, with options that stand in place of the file's: "KEY=VALUE", texts without quotes. */
 int config_parse_with(str toml, const char *const *sets, size_t sets_n, struct config **ret,
 		struct ov_err *err);
 struct config *config_free(struct config *c); /* returns NULL */
-/* 0, or what auto mode lacks; `command` is what starts it, for the next step: "overseer up --auto". */
+/*
+ * 0, or what auto mode lacks; `command` is what starts it, for the next step: "overseer up --auto".
+ */
 int config_check_auto(const struct config *c, const char *command, struct ov_err *err);
 /* [agents.NAME], or NULL. */
 const struct config_agent *config_agent(const struct config *c, str name);
-/* Where a run of it looks for programs: its own PATH, or ours if that is handed on to it, else none. */
+/*
+ * Where a run of it looks for programs: its own PATH, or ours if that is handed on to it,
+ * else none.
+ */
 str config_agent_path(const struct config_agent *agent, str ours);
 /* What people are told of an agent whose program is not there, and what to do about it. */
 str config_program_missing(struct arena *a, const struct config_agent *agent);
@@ -107,8 +115,8 @@ str config_planner_model(const struct config *c);
 /* "anthropic/claude-...", "command". For people and for provenance. */
 str config_planner_ref(struct arena *a, const struct config *c);
 /*
- * The environment variable that holds the key; empty for a command. It is not needed for a server on
- * this machine unless the file names one.
+ * The environment variable that holds the key; empty for a command. It is not needed for a server
+ * on this machine unless the file names one.
  */
 str config_planner_key_env(const struct config *c, bool *ret_needed);
 /*
@@ -124,9 +132,9 @@ struct config_found {
 	str toml;
 };
 /*
- * The file that `init` writes: every section with its options, commented out with their defaults, and
- * what was found as it is. Tables may follow. It is TOML, and stays good whichever line a person
- * uncomments and wherever between two sections tables are pasted.
+ * The file that `init` writes: every section with its options, commented out with their defaults,
+ * and what was found as it is. Tables may follow. It is TOML, and stays good whichever line a
+ * person uncomments and wherever between two sections tables are pasted.
  */
 void config_template(struct buf *out, const struct config_found *found, size_t found_n);
 /* The options of an agent that are changed most, below its header: commented out, as the others. */

@@ -22,7 +22,9 @@ struct config_agent {
 	str name;
 	str runtime; /* "exec", "tmux" */
 	str format;  /* of agent_formats */
-	/* Of raw: argv; a word with {prompt} or {prompt_file} is there unless prompt_by is stdin. */
+	/*
+	 * Of raw: argv; a word with {prompt} or {prompt_file} is there unless prompt_by is stdin.
+	 */
 	const str *command;
 	size_t command_n;
 	str model, permission_mode; /* empty: the agent's own, that for unattended work */

@@ -1,9 +1,10 @@
 #pragma once
 /*
  * [escalation.channels.NAME]: the ways by which people outside are told, as configured. What a type
- * needs and knows is a table. Beside those of the file there are "desktop" (unless escalation.desktop
- * is false) and "hook" (where escalation.hook names a command). Tokens and secrets are never in the
- * file: it says where they are found when something is sent. Owned by the struct config.
+ * needs and knows is a table. Beside those of the file there are "desktop" (unless
+ * escalation.desktop is false) and "hook" (where escalation.hook names a command). Tokens and
+ * secrets are never in the file: it says where they are found when something is sent. Owned by the
+ * struct config.
  */
 #include "base/arena.h"
 #include "base/ov.h"
@@ -28,7 +29,7 @@ struct config_channel {
 
 const struct config_channel *config_channel(const struct config *c, str name); /* or NULL */
 /*
- * There is no session to show anything in: nobody is told by a desktop that the file does not ask for,
- * neither by escalation.desktop nor by a route. Before the configuration is used.
+ * There is no session to show anything in: nobody is told by a desktop that the file does not ask
+ * for, neither by escalation.desktop nor by a route. Before the configuration is used.
  */
 void config_without_desktop(struct config *c);

@@ -1,4 +1,6 @@
-/* The configuration for people: effective values, the reference page, the file that `init` writes. */
+/*
+ * The configuration for people: effective values, the reference page, the file that `init` writes.
+ */
 #include "base/str.h"
 #include "core/config/config_impl.h"
 

@@ -94,7 +94,9 @@ void config_check_agent(struct config_reader *r, str key, str name); /* is it co
 /* Puts "KEY=VALUE" into the document. */
 int config_put_set(struct arena *a, value *doc, str set, struct ov_err *err);
 
-/* The default as a value; null when there is none. And as it is written; empty when there is none. */
+/*
+ * The default as a value; null when there is none. And as it is written; empty when there is none.
+ */
 value *config_option_default(struct arena *a, const struct option *o);
 str config_option_default_text(struct arena *a, const struct option *o);
 /* "1 to 256"; empty for options without a range. */

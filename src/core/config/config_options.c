@@ -1,6 +1,7 @@
 /*
- * The options: what may stand in config.toml, and everything that people are told about it. Each subject
- * has its table in a file of its own; documents and the file that `init` writes keep this order.
+ * The options: what may stand in config.toml, and everything that people are told about it. Each
+ * subject has its table in a file of its own; documents and the file that `init` writes keep
+ * this order.
  */
 #include "core/config/config_table.h"
 

@@ -35,7 +35,9 @@ static void put(struct arena *a, value *doc, str key, value *v)
 	while (str_split(&key, '.', &part)) {
 		value *next = key.n ? value_edit_get(doc, part) : v;
 
-		/* What is no table there is a mistake of the file's, which is told when it is read. */
+		/*
+		 * What is no table there is a mistake of the file's, which is told when it is read.
+		 */
 		if (key.n && (!next || next->kind != V_OBJECT))
 			next = value_object(a);
 		value_set(a, doc, part, next);

@@ -1,5 +1,8 @@
 #pragma once
-/* For config_options*.c, which have the options of one subject each: how a row says where its value goes. */
+/*
+ * For config_options*.c, which have the options of one subject each: how a row says where its
+ * value goes.
+ */
 #include "core/config/config_impl.h"
 
 #define KIB ((int64_t)1024)

@@ -1,6 +1,7 @@
 /*
- * What the machine's clocks did. Whoever reads them tells only by how much they changed: the wall clock
- * against the time since boot (it was set), and that against the time awake (the machine slept).
+ * What the machine's clocks did. Whoever reads them tells only by how much they changed: the wall
+ * clock against the time since boot (it was set), and that against the time awake (the
+ * machine slept).
  */
 #include "core/daemon/daemon.h"
 
@@ -37,8 +38,8 @@ void clock_found(struct decide_ctx *cx, const struct msg_daemon_start *p)
 	if (str_eq(p->boot, known->boot))
 		tell(cx, clock_jumped(by) ? by : 0, clock_jumped(slept) ? slept : 0);
 	/*
-	 * After a reboot nobody knows how long the machine was off, so the clock is believed; but time
-	 * does not run backwards.
+	 * After a reboot nobody knows how long the machine was off, so the clock is believed; but
+	 * time does not run backwards.
 	 */
 	else if (clock_jumped(MIN(cx->now - cx->state->at, (ov_time)0)))
 		tell(cx, cx->now - cx->state->at, 0);

@@ -34,7 +34,10 @@ int decide_daemon_start(struct decide_ctx *cx, const struct msg_daemon_start *p,
 	struct ev_daemon_started *e;
 
 	(void)ret_result, (void)err;
-	/* What happened to the clock since the last one comes before everything that is dated by it. */
+	/*
+	 * What happened to the clock since the last one comes before everything that is dated
+	 * by it.
+	 */
 	clock_found(cx, p);
 	e = emit_daemon_started(cx, (struct subject){ 0 });
 	e->instance = p->instance;
@@ -155,7 +158,10 @@ static bool was_told(const struct decide_ctx *cx, struct subject s, str question
 	return false;
 }
 
-/* A bug of ours: what is about one thing must not hold up the others, and a person hears of it once. */
+/*
+ * A bug of ours: what is about one thing must not hold up the others, and a person hears of
+ * it once.
+ */
 int decide_daemon_contradicted(struct decide_ctx *cx, const struct msg_daemon_contradicted *p,
 		value **ret_result, struct ov_err *err)
 {

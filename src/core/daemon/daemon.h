@@ -3,13 +3,15 @@
 #include "core/decide/emit.h"
 
 /*
- * A failure after which the daemon cannot go on becomes an event, and a person is told. Its cause must be one of the
- * table in core/daemon/daemon; texts may be empty. From then on ticks do nothing but stop runs.
+ * A failure after which the daemon cannot go on becomes an event, and a person is told. Its cause
+ * must be one of the table in core/daemon/daemon; texts may be empty. From then on ticks do nothing
+ * but stop runs.
  */
 void hard_fail(struct decide_ctx *cx, const struct msg_daemon_fail *f);
 /*
  * core/daemon/clock, of daemon.start: the clock
- * was set or the machine slept while no daemon was up; and what the clocks show now goes into its event.
+ * was set or the machine slept while no daemon was up; and what the clocks show now goes into
+ * its event.
  */
 void clock_found(struct decide_ctx *cx, const struct msg_daemon_start *p);
 void clock_note(struct ev_daemon_started *e, const struct msg_daemon_start *p);

@@ -1,7 +1,8 @@
 #pragma once
 /*
- * People outside are told, as events: alarms of interventions and of entries of the inbox become notices,
- * each attempt is an effect, and what failed is tried again. What may be told, and when: core/inbox/notices.
+ * People outside are told, as events: alarms of interventions and of entries of the inbox become
+ * notices, each attempt is an effect, and what failed is tried again. What may be told, and when:
+ * core/inbox/notices.
  */
 #include "core/decide/ask.h"
 #include "core/inbox/notices.h"
@@ -17,12 +18,15 @@ struct alarm {
 };
 
 /*
- * Opens a notice for each channel that the policy names for its urgency. None is opened where one of
- * the same fingerprint and no lower urgency still waits, and without escalation.auto only those of
- * emergencies are.
+ * Opens a notice for each channel that the policy names for its urgency. None is opened where one
+ * of the same fingerprint and no lower urgency still waits, and without escalation.auto only those
+ * of emergencies are.
  */
 void alarm_raise(struct decide_ctx *cx, const struct alarm *x);
-/* Of an entry of the inbox that this batch opens; those of interventions have an alarm of their own. */
+/*
+ * Of an entry of the inbox that this batch opens; those of interventions have an alarm of
+ * their own.
+ */
 void alarm_opened(struct decide_ctx *cx, struct subject s, int64_t number,
 		const struct escalation_spec *x);
 /* The entry is still open: people are told again, where they were told before. */

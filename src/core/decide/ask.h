@@ -1,7 +1,8 @@
 #pragma once
 /*
- * Asking people: what the decide_*.c files share about entries of the inbox, which are opened, raised
- * again on new evidence, and closed by an answer or by what happened meanwhile. Private to core.
+ * Asking people: what the decide_*.c files share about entries of the inbox, which are opened,
+ * raised again on new evidence, and closed by an answer or by what happened meanwhile. Private
+ * to core.
  */
 #include "core/decide/emit.h"
 
@@ -23,7 +24,9 @@ struct escalation_spec {
  */
 int64_t escalate_about(struct decide_ctx *cx, struct subject s, const struct escalation_spec *x);
 void escalate(struct decide_ctx *cx, const struct node *n, enum ask ask, str question);
-/* Raises the open entry of that kind and subject on new evidence; its number, or 0: there is none. */
+/*
+ * Raises the open entry of that kind and subject on new evidence; its number, or 0: there is none.
+ */
 int64_t escalation_again(struct decide_ctx *cx, struct subject s, const struct escalation_spec *x);
 void tick_raise(struct decide_ctx *cx, const struct decision *d);
 /* This batch has closed it. */

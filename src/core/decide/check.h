@@ -1,5 +1,7 @@
 #pragma once
-/* Refusals that commands of several rooms share: each says what is wrong, and what to do instead. */
+/*
+ * Refusals that commands of several rooms share: each says what is wrong, and what to do instead.
+ */
 #include "base/err.h"
 #include "core/model/model.h"
 #include "core/op/params.h"

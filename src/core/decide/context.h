@@ -1,8 +1,8 @@
 #pragma once
 /*
- * One decision under way: what it may look at, and where its events go. Whatever decides takes one of
- * these and appends to `out`; nothing is changed. The same state, command, time and entropy give the same
- * events, byte for byte.
+ * One decision under way: what it may look at, and where its events go. Whatever decides takes one
+ * of these and appends to `out`; nothing is changed. The same state, command, time and entropy give
+ * the same events, byte for byte.
  */
 #include "base/ov.h"
 #include "core/event/event.h"
@@ -25,8 +25,8 @@ struct decide_ctx {
 };
 
 /*
- * Declares decide_goal_pause and so on: what decides a command, which takes the struct of its parameters
- * (core/op/params.h). They hold what the row accepted, or what another decision says.
+ * Declares decide_goal_pause and so on: what decides a command, which takes the struct of its
+ * parameters (core/op/params.h). They hold what the row accepted, or what another decision says.
  */
 #define DECIDES(sym)                                                                          \
 	int decide_##sym(struct decide_ctx *cx, const struct pr_##sym *p, value **ret_result, \

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * What is said to agents, as events: instructions that are sent to a run or wait for the next one, what
- * became of them, and the session with which the next run goes on.
+ * What is said to agents, as events: instructions that are sent to a run or wait for the next one,
+ * what became of them, and the session with which the next run goes on.
  */
 #include "core/decide/emit.h"
 #include "core/life/session.h"
@@ -15,13 +15,14 @@ str dispatch_send(struct decide_ctx *cx, const struct assignment *as, const char
 /* Says what became of a dispatch; nothing when it is not known or that is known already. */
 void dispatch_settle(struct decide_ctx *cx, str dispatch, enum dispatch_result result, str notes);
 /*
- * The assignment, which this batch cancels because it has to wait, leaves its session for the next one
- * of its node.
+ * The assignment, which this batch cancels because it has to wait, leaves its session for the next
+ * one of its node.
  */
 void session_keep(struct decide_ctx *cx, const struct assignment *as);
 /*
- * What the next run is started with: the session that goes on, an id for a new one, or nothing where
- * the agent chooses that itself. An id that was given to a run is never given to another new session.
+ * What the next run is started with: the session that goes on, an id for a new one, or nothing
+ * where the agent chooses that itself. An id that was given to a run is never given to another
+ * new session.
  */
 str session_for_run(struct decide_ctx *cx, const struct assignment *as, bool *ret_resume);
 /* Ends the run so that a new one goes on with its session: told this, for this purpose. */

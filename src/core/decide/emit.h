@@ -14,9 +14,9 @@ struct subject about_node(const struct node *n);
 struct subject about_assignment(const struct assignment *as); /* with its newest run */
 
 /*
- * emit_run_session(cx, s) and so on: an event of that kind, whose struct is to be filled. It may borrow
- * whatever lives until the decision is made; events_seal makes copies. emitted_run_session(cx, i): the
- * i-th event of the batch, for what else is to be said in it.
+ * emit_run_session(cx, s) and so on: an event of that kind, whose struct is to be filled. It may
+ * borrow whatever lives until the decision is made; events_seal makes copies.
+ * emitted_run_session(cx, i): the i-th event of the batch, for what else is to be said in it.
  */
 void *emit_as(struct decide_ctx *cx, enum event_kind kind, struct subject s);
 #define EVENT(sym, type, name, help)                                                         \

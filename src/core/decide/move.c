@@ -181,7 +181,10 @@ void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, en
 	/* Only what was dispatched can have been done. */
 	if (!status_may(&as_statuses, (int)as->status, (int)to, false) && as->status != to)
 		to = AS_CANCELLED;
-	/* A step under way ends by itself; a run is stopped, its work kept; a step not begun is dropped. */
+	/*
+	 * A step under way ends by itself; a run is stopped, its work kept; a step not begun
+	 * is dropped.
+	 */
 	if (as->run && as->run->status != RUN_ENDED)
 		next = STAGE_STOP;
 	else if (!as->effect && as->stage != STAGE_HARVEST)

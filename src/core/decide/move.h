@@ -1,7 +1,7 @@
 #pragma once
 /*
- * Changes of status, as events: of goals, nodes, assignments, workers, stalls and lanes. Each does what the
- * tables of transitions allow, and nothing when the thing already is what it shall become.
+ * Changes of status, as events: of goals, nodes, assignments, workers, stalls and lanes. Each does
+ * what the tables of transitions allow, and nothing when the thing already is what it shall become.
  */
 #include "core/decide/emit.h"
 /* Status changes; each does nothing (NULL) when the thing already has that status. */
@@ -43,6 +43,8 @@ bool assignment_resume(struct decide_ctx *cx, const struct node *n, str reason);
 void lane_clear(struct decide_ctx *cx, str agent, str reason);
 /* A person had a say about the goal (node NULL) or the node: detectors begin anew from here. */
 void oversight_renew(struct decide_ctx *cx, const struct goal *g, const struct node *n, str reason);
-/* Closes the questions of oversight of that kind about the goal itself (n NULL), or about the node. */
+/*
+ * Closes the questions of oversight of that kind about the goal itself (n NULL), or about the node.
+ */
 void oversight_close(struct decide_ctx *cx, const struct goal *g, const struct node *n,
 		enum ask ask, enum esc_status status, str answer);

@@ -3,14 +3,14 @@
  * Events: the append-only facts from which all state is folded. Every kind stands once, in a file
  * *.def of this folder, with its fields:
  *
- *	EVENT(EV_RUN_SESSION, run_session, "run.session", "what it says, for docs/events.md")
- *		TEXT(REQ, session, "the agent's own id of it")
- *		TEXT(OPT, model, "that it works with")
- *	END(run_session)
+ * 	EVENT(EV_RUN_SESSION, run_session, "run.session", "what it says, for docs/events.md")
+ * 		TEXT(REQ, session, "the agent's own id of it")
+ * 		TEXT(OPT, model, "that it works with")
+ * 	END(run_session)
  *
- * From that come the enum, struct ev_run_session, its reader and writer, their checks, the document,
- * and the declarations of whoever handles all kinds. How rows are written: core/shape/shape.h.
- * A log never holds a field that nobody knows.
+ * From that come the enum, struct ev_run_session, its reader and writer, their checks, the
+ * document, and the declarations of whoever handles all kinds. How rows are written:
+ * core/shape/shape.h. A log never holds a field that nobody knows.
  */
 #include "base/ov.h"
 #include "core/event/event_types.h"
@@ -43,7 +43,10 @@ int event_kind_parse(str name);
 int event_check(const struct event *e, struct ov_err *err);
 /* Fills the struct of its kind from data that is, or will be, checked. */
 void event_fill(struct arena *a, struct event *e);
-/* What is in the struct, as an object that shares nothing with it: texts are copied, and made UTF-8. */
+/*
+ * What is in the struct, as an object that shares nothing with it: texts are copied, and
+ * made UTF-8.
+ */
 value *event_data(struct arena *a, const struct event *e);
 /* The body as stored: everything but seq, at and kind; empty members left out. */
 value *event_body(struct arena *a, const struct event *e);

@@ -9,9 +9,9 @@
 
 /*
  * One template per kind of event: {name} stands for a member of the data, {goal}, {node}, {run},
- * {actor} for the envelope. A part in [brackets] is left out when a member in it is absent or empty;
- * {?name} and {!name} print nothing and ask that a member is there, or not there (false and 0 are
- * not there).
+ * {actor} for the envelope. A part in [brackets] is left out when a member in it is absent or
+ * empty; {?name} and {!name} print nothing and ask that a member is there, or not there (false and
+ * 0 are not there).
  */
 static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_STARTED] = "daemon {version} started (instance {instance})",
@@ -161,7 +161,9 @@ static bool is_there(const struct event *e, str key)
 	return value_bool_or(v, false) || value_int_or(v, 0) || value_str_or(v, STR("")).n;
 }
 
-/* Appends the expansion of text without brackets; false when something that it asks for is not so. */
+/*
+ * Appends the expansion of text without brackets; false when something that it asks for is not so.
+ */
 static bool expand(struct arena *a, const struct event *e, str t, struct buf *out)
 {
 	bool whole = true;

@@ -1,6 +1,6 @@
 /*
- * The conclusion of an explanation, for people who read three lines: the state, why it is so, and what
- * happens next: by itself and when, or by which command.
+ * The conclusion of an explanation, for people who read three lines: the state, why it is so, and
+ * what happens next: by itself and when, or by which command.
  */
 #include "base/arena.h"
 #include "base/duration.h"

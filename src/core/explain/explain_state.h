@@ -1,13 +1,13 @@
 #pragma once
 /*
- * Why something is as it is, as far as the state knows: in a word, since when, what happens next and
- * when, what shows that it goes on, and what to type. The facts that led there are in the log, which
- * whoever shows this adds to it. Answers: which assignment is stalled and why; what the last
+ * Why something is as it is, as far as the state knows: in a word, since when, what happens next
+ * and when, what shows that it goes on, and what to type. The facts that led there are in the log,
+ * which whoever shows this adds to it. Answers: which assignment is stalled and why; what the last
  * instruction was and whether it was taken; which backoff is active; what shows progress.
  *
- * Every answer is an object with at least id, noun, title, status, state, since, now, conclusion (why
- * and what is next, in a line each), evidence (a list of {at, text}) and next (a list of commands);
- * members are only ever added.
+ * Every answer is an object with at least id, noun, title, status, state, since, now, conclusion
+ * (why and what is next, in a line each), evidence (a list of {at, text}) and next (a list of
+ * commands); members are only ever added.
  */
 #include "base/ov.h"
 #include "core/policy/policy.h"
@@ -25,7 +25,10 @@ struct explain {
 /* What every answer begins with; what belongs to it is added. */
 value *explain_answer(const struct explain *x, str id, const char *noun, str title,
 		const char *status, ov_time since);
-/* The lane of the agent that the task waits for, blocked or about to start its next run; NULL: none. */
+/*
+ * The lane of the agent that the task waits for, blocked or about to start its next run;
+ * NULL: none.
+ */
 const struct lane *explain_lane(const struct explain *x, const struct node *n);
 /* Adds "overseer COMMAND ID" to what can be typed. */
 void explain_command(const struct explain *x, value *next, const char *command, str id);

@@ -6,8 +6,8 @@
 #include "data/value/json.h"
 
 /*
- * Names that are more than their snake_case in camelCase. Without a noun: in every record; empty: it
- * is told elsewhere.
+ * Names that are more than their snake_case in camelCase. Without a noun: in every record; empty:
+ * it is told elsewhere.
  */
 static const struct {
 	const char *noun, *field, *name;
@@ -199,7 +199,9 @@ value *portable_goal(struct arena *a, const struct portable_source *src, const s
 	return v;
 }
 
-/* "sessions_send", "sessions_spawn", "escalate"; the target of the last is an entry of the inbox. */
+/*
+ * "sessions_send", "sessions_spawn", "escalate"; the target of the last is an entry of the inbox.
+ */
 value *portable_dispatch(struct arena *a, const struct dispatch *d)
 {
 	value *v = record_view(a, &dispatch_record, d), *target = value_object(a),

@@ -157,8 +157,8 @@ static void on_run(struct rescue_owners *o, const struct event *e)
 }
 
 /*
- * A step finds the work of its own assignment in the worktree. But what a worktree is made ready for
- * comes next: what is found there is the work of the one before.
+ * A step finds the work of its own assignment in the worktree. But what a worktree is made ready
+ * for comes next: what is found there is the work of the one before.
  */
 static void on_effect(struct rescue_owners *o, const struct event *e)
 {
@@ -228,7 +228,10 @@ bool rescue_owners_find(const struct rescue_owners *o, str id, str commit, struc
 
 	if (!named && !made)
 		return false;
-	/* Where the commit itself says who made it, that counts: a worktree may be half ready for another. */
+	/*
+	 * Where the commit itself says who made it, that counts: a worktree may be half ready
+	 * for another.
+	 */
 	*ret = made ? *made : *named;
 	if (named) {
 		ret->why = named->why;

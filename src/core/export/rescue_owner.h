@@ -1,8 +1,9 @@
 #pragma once
 /*
- * Whose work a rescue ref holds, by the log: a fold of the events that say who worked in which worktree.
- * A ref is named after a run, an assignment (what it had committed before that became one commit) or an
- * effect (what the effect found in the worktree). Pure: the caller reads the log and asks git.
+ * Whose work a rescue ref holds, by the log: a fold of the events that say who worked in which
+ * worktree. A ref is named after a run, an assignment (what it had committed before that became one
+ * commit) or an effect (what the effect found in the worktree). Pure: the caller reads the log
+ * and asks git.
  */
 #include "base/ov.h"
 #include "core/event/event.h"

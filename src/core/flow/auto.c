@@ -48,7 +48,10 @@ static bool is_as_asked(const struct decide_ctx *cx, bool person)
 			!(person && (m->failed_in_a_row || m->failures));
 }
 
-/* A person who switches it on ends a pause, and is the only way to switch it on again in the same daemon. */
+/*
+ * A person who switches it on ends a pause, and is the only way to switch it on again in the
+ * same daemon.
+ */
 int decide_auto_start(struct decide_ctx *cx, const struct msg_auto_start *p, value **ret_result,
 		struct ov_err *err)
 {

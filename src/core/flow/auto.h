@@ -27,9 +27,14 @@ void auto_pause_asking(struct decide_ctx *cx, const char *cause, str reason, str
 void auto_pause_settle(struct decide_ctx *cx, const struct escalation *x, enum say say, str text);
 /* A person switched auto mode on again, which answers the entry of the pause. */
 void auto_pause_close(struct decide_ctx *cx, str answer);
-/* A person settled a task that was given up: marks the events since then, so that failures count anew. */
+/*
+ * A person settled a task that was given up: marks the events since then, so that failures
+ * count anew.
+ */
 void auto_recount(struct decide_ctx *cx, size_t from);
-/* The open entry about a task with this text that was given up, or about the pause it is part of. */
+/*
+ * The open entry about a task with this text that was given up, or about the pause it is part of.
+ */
 const struct escalation *auto_open_entry(const struct state *s, str text);
 void tick_auto_pause(struct decide_ctx *cx, const struct decision *d);
 void tick_auto_absorb(struct decide_ctx *cx, const struct decision *d);

@@ -1,8 +1,8 @@
 /*
  * Auto mode waits for a person: because too many tasks in a row were given up, because the pool's
- * command fails again and again, or because a command of the accept queue failed. There is one entry
- * of the inbox for it, whose answer ends the pause. The entries of tasks that were given up become
- * part of it, so that a night's failures are one thing to look at in the morning.
+ * command fails again and again, or because a command of the accept queue failed. There is one
+ * entry of the inbox for it, whose answer ends the pause. The entries of tasks that were given up
+ * become part of it, so that a night's failures are one thing to look at in the morning.
  */
 #include "core/flow/auto.h"
 

@@ -1,6 +1,6 @@
 /*
- * Finished work that waits for the user's checkout: the same files have uncommitted changes there, or
- * something of the user's is unfinished. It waits as long as that lasts, is tried again when the
+ * Finished work that waits for the user's checkout: the same files have uncommitted changes there,
+ * or something of the user's is unfinished. It waits as long as that lasts, is tried again when the
  * checkout changes and every accept.dirty_wait, and a person is told once per wait.
  */
 #include "core/flow/checkout.h"
@@ -63,7 +63,10 @@ void checkout_wait(struct decide_ctx *cx, const struct outcome *o, enum stage st
 	const struct worker *w = state_worker(cx->state, as->worker);
 	struct texts files = o->git->files;
 	bool named = files.n > 0;
-	/* What something else did to the branch is in the checkout as if it were the user's: for all work. */
+	/*
+	 * What something else did to the branch is in the checkout as if it were the user's:
+	 * for all work.
+	 */
 	int64_t dispute = named ? target_dispute(cx) : 0;
 	enum waiting before = waited_for(as),
 		     waiting = named && !dispute ? WAITING_FILES : WAITING_CHECKOUT;

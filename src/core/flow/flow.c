@@ -1,7 +1,7 @@
 /*
  * The pipeline of an assignment: workspace, run, harvest, check; what is good goes on in
- * core/flow/flow_accept. Outcomes of effects and ends of runs move the assignment on, or count as a failure
- * of a cause and are tried again within that cause's cap, then put before a person.
+ * core/flow/flow_accept. Outcomes of effects and ends of runs move the assignment on, or count as a
+ * failure of a cause and are tried again within that cause's cap, then put before a person.
  */
 #include "core/flow/flow.h"
 #include "base/arena.h"
@@ -106,14 +106,19 @@ int64_t flow_max(const struct policy *p, enum cause cause)
 	if (cause_rules[cause].max == NO_CAP)
 		return INT64_MAX;
 	most = *(const int64_t *)(const void *)((const char *)p + cause_rules[cause].max);
-	/* Its cap is a rule of ours for want of a better one; who wants fewer attempts gets fewer. */
+	/*
+	 * Its cap is a rule of ours for want of a better one; who wants fewer attempts gets fewer.
+	 */
 	return cause == CAUSE_NO_CHANGES ? MIN(most, p->retry_max_attempts) : most;
 }
 
 void flow_move(struct decide_ctx *cx, const struct assignment *as, enum stage stage, ov_time wait,
 		str reason, str feedback, const char *purpose)
 {
-	/* A step of ours is repeated as it is; a new run puts the node back into the queue meanwhile. */
+	/*
+	 * A step of ours is repeated as it is; a new run puts the node back into the
+	 * queue meanwhile.
+	 */
 	bool again = stage == STAGE_START || stage == STAGE_WORKSPACE;
 	struct ev_assignment_moved *e = assignment_move(cx, as, again ? AS_QUEUED : as->status,
 			stage, reason);
@@ -172,7 +177,9 @@ bool flow_in_review(const struct worker *w)
 	return w->status == WORKER_NEEDS_REVIEW || w->status == WORKER_REVIEWING;
 }
 
-/* Work that was in review and then checked goes back to its agent as work that was rejected does. */
+/*
+ * Work that was in review and then checked goes back to its agent as work that was rejected does.
+ */
 static enum worker_status worker_after(const struct worker *w, enum cause cause)
 {
 	enum worker_status to = cause_rules[cause].worker;
@@ -270,7 +277,10 @@ static void start_ended(struct decide_ctx *cx, const struct outcome *o)
 
 static void stop_ended(struct decide_ctx *cx, const struct outcome *o)
 {
-	/* Delivered, or there was nobody to deliver it to: the run's end comes by itself, or came already. */
+	/*
+	 * Delivered, or there was nobody to deliver it to: the run's end comes by itself, or
+	 * came already.
+	 */
 	bool over = !o->as->run || o->as->run->status == RUN_ENDED;
 
 	if (!o->ok && !over) {
@@ -282,7 +292,10 @@ static void stop_ended(struct decide_ctx *cx, const struct outcome *o)
 			STR("the run was told to stop"));
 }
 
-/* A person said something that the agent did not take before it ended: it is told before it is judged. */
+/*
+ * A person said something that the agent did not take before it ended: it is told before it
+ * is judged.
+ */
 static void go_on_with_message(struct decide_ctx *cx, const struct assignment *as)
 {
 	flow_move(cx, as, STAGE_START, 0,
@@ -309,7 +322,9 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 
 	if (upkeep_worn_out(cx, as))
 		return;
-	/* It was ended so that the next one can begin; without quota or login it could do nothing. */
+	/*
+	 * It was ended so that the next one can begin; without quota or login it could do nothing.
+	 */
 	if (as->status == AS_QUEUED && !(as->purpose.n && as->run->limit != BLOCK_NONE)) {
 		assignment_move(cx, as, AS_QUEUED, STAGE_START,
 				STR("the run was ended on purpose; a new one begins"));
@@ -344,8 +359,8 @@ static bool lists(struct texts list, str s)
 }
 
 /*
- * What agents left uncommitted and is in the work: of this run, and of those before it whose work it
- * continued. What no longer differs from the base is left out, where all that does is known.
+ * What agents left uncommitted and is in the work: of this run, and of those before it whose work
+ * it continued. What no longer differs from the base is left out, where all that does is known.
  */
 static struct texts leftovers(struct decide_ctx *cx, const struct outcome *o)
 {

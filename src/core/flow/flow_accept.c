@@ -104,7 +104,9 @@ void accept_go_on(struct decide_ctx *cx, const struct assignment *as)
 	finish(cx, as, as->node->work.commit);
 }
 
-/* The change is on the target: who waits for the node still waits for the command that comes after. */
+/*
+ * The change is on the target: who waits for the node still waits for the command that comes after.
+ */
 static void accepted(struct decide_ctx *cx, const struct outcome *o)
 {
 	const struct assignment *as = o->as;
@@ -163,8 +165,8 @@ void rebase_ended(struct decide_ctx *cx, const struct outcome *o)
 }
 
 /*
- * Nobody's turn comes before a person has said what is to be done. Auto mode waits for that, too, or
- * ends, where the configuration says that it is to.
+ * Nobody's turn comes before a person has said what is to be done. Auto mode waits for that, too,
+ * or ends, where the configuration says that it is to.
  */
 static void ask(struct decide_ctx *cx, const struct assignment *as, enum ask kind, str question)
 {
@@ -339,7 +341,10 @@ static void reverted(struct decide_ctx *cx, const struct outcome *o)
 	e->commit = as->node->work.commit;
 	e->by = o->git->commit;
 	e->reason = reason;
-	/* Its own commits, not the one that was taken back: that one's changes would count as known. */
+	/*
+	 * Its own commits, not the one that was taken back: that one's changes would count
+	 * as known.
+	 */
 	if (as->head.n)
 		e->handover = as->head;
 	if (as->feedback.n)

@@ -40,8 +40,8 @@ int decide_dispatch_ack(struct decide_ctx *cx, const struct msg_dispatch_ack *p,
 }
 
 /*
- * An answer to one is an answer to all that were sent before it; but whoever has not taken a person's
- * words yet cannot have answered them.
+ * An answer to one is an answer to all that were sent before it; but whoever has not taken a
+ * person's words yet cannot have answered them.
  */
 static void settle_sent(struct decide_ctx *cx, const struct assignment *as)
 {
@@ -154,7 +154,8 @@ static void take_report(struct decide_ctx *cx, const struct assignment *as,
 }
 
 /*
- * From what a run wrote. Applied once: what lies before the run's offset was read already. A run of an old epoch has nothing to say any more.
+ * From what a run wrote. Applied once: what lies before the run's offset was read already. A run of
+ * an old epoch has nothing to say any more.
  */
 int decide_run_report(struct decide_ctx *cx, const struct msg_run_report *p,
 		value **ret_result _unused_, struct ov_err *err)

@@ -1,7 +1,7 @@
 /*
- * What follows from a run that failed, or that changed nothing: most count as a failure of the work.
- * Some do not, by what the agent says kept it from more (trouble_rules): then its session, or a new one,
- * continues at once.
+ * What follows from a run that failed, or that changed nothing: most count as a failure of the
+ * work. Some do not, by what the agent says kept it from more (trouble_rules): then its session, or
+ * a new one, continues at once.
  */
 #include "base/arena.h"
 #include "base/str.h"

@@ -1,7 +1,8 @@
 /*
  * What is heard of a run about itself and its session: that it is ready, how it ended, and what it
- * says kept it from its work. Each trouble has its consequences in a table: the agent's lane waits, the
- * session is not gone on with, or the run simply failed and the next one goes on where it stopped.
+ * says kept it from its work. Each trouble has its consequences in a table: the agent's lane waits,
+ * the session is not gone on with, or the run simply failed and the next one goes on where
+ * it stopped.
  */
 #include "agent/fact/reset_time.h"
 #include "agent/fact/said_limit.h"
@@ -103,8 +104,8 @@ static void put_end(struct decide_ctx *cx, struct ev_run_ended *e, const struct 
 }
 
 /*
- * By its last words, where nothing better is known. Of an agent that was killed, or whose exit status says
- * it, they are not needed.
+ * By its last words, where nothing better is known. Of an agent that was killed, or whose exit
+ * status says it, they are not needed.
  */
 static enum trouble words_trouble(struct decide_ctx *cx, const struct assignment *as,
 		struct ev_run_ended *e, const struct msg_run_end *p)
@@ -133,7 +134,9 @@ static enum trouble words_trouble(struct decide_ctx *cx, const struct assignment
 	return said;
 }
 
-/* What follows from its trouble is said in the event: the rules may change, what was done has not. */
+/*
+ * What follows from its trouble is said in the event: the rules may change, what was done has not.
+ */
 static void put_verdict(struct decide_ctx *cx, const struct assignment *as, struct ev_run_ended *e,
 		const struct msg_run_end *p, const struct run *r)
 {
@@ -210,7 +213,9 @@ int decide_run_end(struct decide_ctx *cx, const struct msg_run_end *p, value **r
 		said_given(cx, as->node, r);
 	if (r->overdue || r->mute_at || r->asked_at)
 		told_no_more(cx, r);
-	/* A stop that is still being delivered ends as an effect of its own and finds the run over. */
+	/*
+	 * A stop that is still being delivered ends as an effect of its own and finds the run over.
+	 */
 	if (as->run == r && (!as->effect || unheard))
 		assignment_move(cx, as,
 				as->status == AS_DISPATCHED || as->status == AS_STALLED

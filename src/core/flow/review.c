@@ -18,7 +18,9 @@ enum { FILES_SHOWN = 10, FILE_SHOWN = 120 };
 
 /* ---- what is reviewed, and why ---- */
 
-/* What the newest run left, as run.harvested tells: of this very batch, or as it is in the state. */
+/*
+ * What the newest run left, as run.harvested tells: of this very batch, or as it is in the state.
+ */
 static const value *work_of(const struct decide_ctx *cx, const struct assignment *as)
 {
 	for (size_t i = cx->out->n; i-- > 0;)
@@ -293,7 +295,10 @@ int accept_answer_check(struct decide_ctx *cx, const struct escalation *x, enum 
 	const struct assignment *as = state_assignment(cx->state, x->assignment_id);
 	str names = STR("");
 
-	/* Its agent resolves a conflict that was found meanwhile: there will be other work to look at. */
+	/*
+	 * Its agent resolves a conflict that was found meanwhile: there will be other work to
+	 * look at.
+	 */
 	if (x->ask == ASK_REVIEW && as && as->stage != STAGE_REVIEW)
 		return review_check(as, false, err);
 	if (inbox_offers(x, text) || (x->ask == ASK_REVIEW && say == SAY_REJECT))

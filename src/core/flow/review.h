@@ -22,7 +22,10 @@ bool review_begin(struct decide_ctx *cx, const struct assignment *as, enum check
 bool review_takes_check(struct decide_ctx *cx, const struct outcome *o);
 /* Just before the target moves: nothing checked it after all, since a command was taken away. */
 bool review_overlooked(struct decide_ctx *cx, const struct assignment *as);
-/* As `worker accept` and `worker reject`, and as answers. The stage must be review, or (reject) rebase. */
+/*
+ * As `worker accept` and `worker reject`, and as answers. The stage must be review, or
+ * (reject) rebase.
+ */
 void review_accept(struct decide_ctx *cx, const struct assignment *as, str reason);
 void review_reject(struct decide_ctx *cx, const struct assignment *as, str reason);
 /* 0, or why not: OV_ESTATE with what the work does instead. */

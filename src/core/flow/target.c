@@ -1,8 +1,8 @@
 /*
  * A branch that moves is nothing odd: Overseer moves it, people commit, a remote is ahead. An agent
- * without a sandbox can move it, too, past checks and reviews. That is told to a person, with what came
- * there and what puts it back. Work is accepted on top all the same: whether the move was wanted is the
- * person's to say, and a night's work does not wait for it.
+ * without a sandbox can move it, too, past checks and reviews. That is told to a person, with what
+ * came there and what puts it back. Work is accepted on top all the same: whether the move was
+ * wanted is the person's to say, and a night's work does not wait for it.
  */
 #include "core/flow/target.h"
 
@@ -135,7 +135,10 @@ static str commits_text(struct decide_ctx *cx, const struct move *m)
 
 static int64_t target_tell(struct decide_ctx *cx, const struct move *m, const value *runs)
 {
-	/* Moved again, with nothing in between that is to stay: what counts is where it was at first. */
+	/*
+	 * Moved again, with nothing in between that is to stay: what counts is where it was
+	 * at first.
+	 */
 	str before = cx->state->target_before.n ? cx->state->target_before : m->from;
 	str question = arena_printf(cx->arena,
 			"branch " STR_FMT " was moved from " STR_FMT " to " STR_FMT

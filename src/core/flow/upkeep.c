@@ -1,7 +1,7 @@
 /*
- * What a patrol found amiss, and what is done about it. Each finding is recorded with its repair and
- * counts against its worker until that gets on (a run that ended well; where its worktree was removed:
- * work that was accepted) or is reset; beyond the cap
+ * What a patrol found amiss, and what is done about it. Each finding is recorded with its repair
+ * and counts against its worker until that gets on (a run that ended well; where its worktree was
+ * removed: work that was accepted) or is reset; beyond the cap
  * nothing is repaired any more: the worker is in error, its node blocked, and a person asked. What
  * belongs to no worker is a person's from the start, who is told once.
  */
@@ -172,7 +172,9 @@ static void no_worktree(struct decide_ctx *cx, const struct finding *f)
 	case STAGE_RUNNING:
 		if (as->stopping || !as->run || as->run->status != RUN_RUNNING)
 			return;
-		/* What it did is kept in any case; then another run begins, or a person is asked. */
+		/*
+		 * What it did is kept in any case; then another run begins, or a person is asked.
+		 */
 		emit_found(cx, f, count,
 				count > cx->policy->patrol_restarts
 						? "its run is stopped and its work kept"

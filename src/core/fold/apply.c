@@ -111,7 +111,10 @@ APPLY(goal_status)
 	g->updated_at = e->at;
 	if (to == GOAL_COMPLETED || to == GOAL_CANCELLED)
 		g->ended_at = e->at;
-	/* What was asked about its budget was settled by its end: whoever opens it again is asked anew. */
+	/*
+	 * What was asked about its budget was settled by its end: whoever opens it again is
+	 * asked anew.
+	 */
 	if (to == GOAL_ACTIVE && g->ended_at) {
 		g->budget_level = BUDGET_FINE;
 		g->ended_at = 0;
@@ -345,7 +348,9 @@ APPLY(assignment_created)
 	return 0;
 }
 
-/* Since when it waits for its turn, who let it pass, and which commit it is about while it has it. */
+/*
+ * Since when it waits for its turn, who let it pass, and which commit it is about while it has it.
+ */
 static void note_accept(struct assignment *as, enum stage from, ov_time at,
 		const struct ev_assignment_moved *d)
 {

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * The fold: apply(state, event) is the only code that changes state, one function per kind of event.
- * It checks what it relies on (ids exist, transitions are legal), so a log that does not make
- * sense is refused at the first event that does not, with nothing of that event applied.
+ * The fold: apply(state, event) is the only code that changes state, one function per kind of
+ * event. It checks what it relies on (ids exist, transitions are legal), so a log that does not
+ * make sense is refused at the first event that does not, with nothing of that event applied.
  */
 #include "base/ov.h"
 #include "core/event/event.h"

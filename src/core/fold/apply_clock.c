@@ -1,13 +1,13 @@
 /*
  * The machine's clock is set, or the machine sleeps.
  *
- * All moments of the state are on one clock, the wall clock as it is now, and are compared with each
- * other and with it. So when it is set all of them go along, of finished things too: what happened an
- * hour ago did so on the new clock as well. Exceptions are in the tables of the records (core/model/record.h).
- * The log keeps the times as they were written.
+ * All moments of the state are on one clock, the wall clock as it is now, and are compared with
+ * each other and with it. So when it is set all of them go along, of finished things too: what
+ * happened an hour ago did so on the new clock as well. Exceptions are in the tables of the records
+ * (core/model/record.h). The log keeps the times as they were written.
  *
- * A machine that sleeps is another matter: the clock goes on, and so do the waits of people. But its
- * runs did nothing meanwhile, and could not answer.
+ * A machine that sleeps is another matter: the clock goes on, and so do the waits of people. But
+ * its runs did nothing meanwhile, and could not answer.
  */
 #include "core/fold/apply_impl.h"
 

@@ -1,5 +1,8 @@
 #pragma once
-/* What the apply_*.c files share: reading events, and one function per kind of event. Private to core. */
+/*
+ * What the apply_*.c files share: reading events, and one function per kind of event. Private
+ * to core.
+ */
 #include "base/vec.h"
 #include "core/fold/apply.h"
 #include "core/model/limits.h"
@@ -25,8 +28,8 @@ static inline void seqs_keep(struct seqs *s, uint64_t seq)
 }
 
 /*
- * APPLY(run_session) { ... } is the fold of that kind of event: of the state s, the event e, what it
- * holds d (const struct ev_run_session *), and err. Every kind has one.
+ * APPLY(run_session) { ... } is the fold of that kind of event: of the state s, the event e, what
+ * it holds d (const struct ev_run_session *), and err. Every kind has one.
  */
 #define APPLY(type)                                                                \
 	int apply_##type(_unused_ struct state *s, _unused_ const struct event *e, \
@@ -43,5 +46,7 @@ bool cause_is_of_work(enum cause cause);
 void streak_failed(struct state *s, const struct node *n, const struct event *e, str detail);
 void streak_ends(struct state *s, str agent);
 
-/* Before a node's status changes: what `status` says that auto mode has done, and what went wrong. */
+/*
+ * Before a node's status changes: what `status` says that auto mode has done, and what went wrong.
+ */
 void auto_count_task(struct state *s, const struct node *n, enum node_status to, str block);

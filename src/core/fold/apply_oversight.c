@@ -62,8 +62,8 @@ static void add_guidance(struct node *n, str text)
 }
 
 /*
- * The run that it was for has come and gone; what was found in that very run while it went on, or when it
- * was judged for the first time, nobody was told yet.
+ * The run that it was for has come and gone; what was found in that very run while it went on, or
+ * when it was judged for the first time, nobody was told yet.
  */
 static void guidance_renew(struct node *n, str run)
 {

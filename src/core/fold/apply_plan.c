@@ -1,7 +1,7 @@
 /*
  * The fold of plans. The document of plan.applied is the whole plan: its nodes are made, or changed
- * where they exist; whoever is not in it any more is out of the plan. That somebody is cancelled for
- * it is told by events of its own.
+ * where they exist; whoever is not in it any more is out of the plan. That somebody is cancelled
+ * for it is told by events of its own.
  */
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -34,7 +34,9 @@ static void plan_fold_done(struct plan_fold *f)
 	mem_free(f->was_leaf);
 }
 
-/* Plans were checked when they were applied; only what the fold itself relies on is checked again. */
+/*
+ * Plans were checked when they were applied; only what the fold itself relies on is checked again.
+ */
 static bool collect(struct plan_fold *f, const value *doc, int tier, str parent)
 {
 	const value *list = plan_children(doc, tier);
@@ -142,7 +144,9 @@ static void rebuild(struct state *s, struct goal *g, struct plan_fold *f, ov_tim
 	}
 }
 
-/* A node that is split, or whose parts are gone, starts afresh; its work so far is in its history. */
+/*
+ * A node that is split, or whose parts are gone, starts afresh; its work so far is in its history.
+ */
 static void reset_status(struct node *n, ov_time at)
 {
 	n->status = NODE_TODO;

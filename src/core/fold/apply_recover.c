@@ -6,8 +6,8 @@
 #include "core/state/habit.h"
 
 /*
- * Whoever gets further is not given up: failed runs count anew. Steps of our own are not theirs, and
- * what our check has said is not made up for by words.
+ * Whoever gets further is not given up: failed runs count anew. Steps of our own are not theirs,
+ * and what our check has said is not made up for by words.
  */
 static void forgive(struct node *n, enum life_sign sign)
 {

@@ -63,7 +63,10 @@ APPLY(run_started)
 	if (as && as->run == r) {
 		as->last_activity_at = e->at;
 		as->activity = LIFE_SESSION;
-		/* Due dates of before, by words that came sooner than the news of its start, are past. */
+		/*
+		 * Due dates of before, by words that came sooner than the news of its start,
+		 * are past.
+		 */
 		as->expected_at = 0;
 	}
 	return 0;
@@ -110,7 +113,10 @@ static void end_usage(struct run *r, const struct ev_run_ended *d)
 	record_set_str(&r->cost_source, d->cost_source);
 }
 
-/* What was repaired before has helped; of a worktree that the run itself may have removed nobody knows yet. */
+/*
+ * What was repaired before has helped; of a worktree that the run itself may have removed
+ * nobody knows yet.
+ */
 static void worker_got_on(struct worker *w, bool but_worktree)
 {
 	int32_t worktree = w && but_worktree ? w->repairs[PATROL_NO_WORKTREE] : 0;

@@ -1,4 +1,7 @@
-/* The fold of what passes between Overseer, agents and people: dispatches, handoffs, escalations, lanes. */
+/*
+ * The fold of what passes between Overseer, agents and people: dispatches, handoffs,
+ * escalations, lanes.
+ */
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/err.h"

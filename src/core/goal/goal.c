@@ -110,8 +110,8 @@ static int read_oversight(struct decide_ctx *cx, const struct goal *g, const val
 }
 
 /*
- * What the operation says of a goal, checked: its parameters go to the members of the event that are of the
- * same name and type. The others stay as they are. g: NULL, it is new.
+ * What the operation says of a goal, checked: its parameters go to the members of the event that
+ * are of the same name and type. The others stay as they are. g: NULL, it is new.
  */
 static int define(struct decide_ctx *cx, enum op_id op, const void *params, const struct goal *g,
 		struct ev_goal_updated *e, struct ov_err *err)

@@ -1,6 +1,7 @@
 /*
- * The life of a goal by a person's word: pause, resume, cancel, reopen, archive. What may follow what
- * is the table's to say; here is what each step does to the nodes, runs and questions of the goal.
+ * The life of a goal by a person's word: pause, resume, cancel, reopen, archive. What may follow
+ * what is the table's to say; here is what each step does to the nodes, runs and questions of
+ * the goal.
  */
 #include "base/arena.h"
 #include "base/err.h"

@@ -140,8 +140,8 @@ static int check_goal(const struct goal *g, struct ov_err *err)
 }
 
 /*
- * A whole plan of a model's is judged as one, here again: whoever asked it may be mistaken. A split is the
- * goal's own plan with parts of a model's, which were judged when it answered.
+ * A whole plan of a model's is judged as one, here again: whoever asked it may be mistaken. A split
+ * is the goal's own plan with parts of a model's, which were judged when it answered.
  */
 static struct plan_rules rules_for(struct decide_ctx *cx, const char *source)
 {
@@ -205,7 +205,10 @@ static bool changes_nothing(struct decide_ctx *cx, const struct adoption *ad)
 					value_at(ad->plan, "phases"));
 }
 
-/* The nodes that are out of the plan are cancelled, parents too; whoever works for them is wound down. */
+/*
+ * The nodes that are out of the plan are cancelled, parents too; whoever works for them is
+ * wound down.
+ */
 static void take_work_away(struct decide_ctx *cx, const struct adoption *ad)
 {
 	for (size_t i = 0; i < ad->diff.n; i++) {

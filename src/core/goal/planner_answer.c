@@ -1,4 +1,6 @@
-/* What a planner answered, as events: the plan with where it came from, or the plan of last resort. */
+/*
+ * What a planner answered, as events: the plan with where it came from, or the plan of last resort.
+ */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -154,7 +156,9 @@ static void split(struct decide_ctx *cx, const struct goal *g, const struct effe
 	size_t before = cx->out->n;
 	struct ov_err err = { 0 };
 
-	/* Made for a plan that is no longer the goal's, or for a node that goes on by itself now. */
+	/*
+	 * Made for a plan that is no longer the goal's, or for a node that goes on by itself now.
+	 */
 	if (!o->ok || !n || !n->stall.open || o->plan->plan_version != g->plan_version)
 		return;
 	/* That ends the stall, too: the node has parts now. */

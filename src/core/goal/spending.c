@@ -211,8 +211,8 @@ int budget_grant(struct decide_ctx *cx, const struct goal *g, const value *budge
 }
 
 /*
- * The run is stopped, its work and its session kept: when there is budget again it goes on from there.
- * That is nobody's failure. One that has said that it is done is judged as ever.
+ * The run is stopped, its work and its session kept: when there is budget again it goes on from
+ * there. That is nobody's failure. One that has said that it is done is judged as ever.
  */
 void tick_budget_stop(struct decide_ctx *cx, const struct decision *d)
 {

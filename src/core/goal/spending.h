@@ -15,8 +15,8 @@ void tick_settled(struct decide_ctx *cx, const struct decision *d);
 /* The tick saw that a task of the pool has used up its own budget. */
 void tick_task_budget(struct decide_ctx *cx, const struct decision *d);
 /*
- * What a person grants the goal, as `goal update` would; each may be NULL. Refused while anything is spent
- * even so; otherwise that is judged anew.
+ * What a person grants the goal, as `goal update` would; each may be NULL. Refused while anything
+ * is spent even so; otherwise that is judged anew.
  */
 int budget_grant(struct decide_ctx *cx, const struct goal *g, const value *budget,
 		const value *estimate, str reason, struct ov_err *err);

@@ -1,9 +1,9 @@
 #pragma once
 /*
- * The kinds of entries of the inbox (core/model/asks.def): how pressing each is, why a person is needed,
- * what can be answered, and what it means to approve or deny it; and what a person's words stand for.
- * What an answer does is core/answer/answer's, how an entry is shown core/view/view_inbox's. Pure;
- * nothing is kept here.
+ * The kinds of entries of the inbox (core/model/asks.def): how pressing each is, why a person is
+ * needed, what can be answered, and what it means to approve or deny it; and what a person's words
+ * stand for. What an answer does is core/answer/answer's, how an entry is shown
+ * core/view/view_inbox's. Pure; nothing is kept here.
  */
 #include "base/ov.h"
 #include "core/model/model.h"
@@ -51,7 +51,9 @@ bool inbox_offers(const struct escalation *x, str text);
 /* An answer with this before it is a text for the agent, whatever it says. */
 #define INBOX_TEXT "text:"
 
-/* Why a text is no guidance for an agent: it may be meant as a command, and an agent costs money. */
+/*
+ * Why a text is no guidance for an agent: it may be meant as a command, and an agent costs money.
+ */
 enum inbox_doubt {
 	DOUBT_NONE,
 	DOUBT_WORD,    /* one word, or a word that is an answer to other entries and one more */
@@ -61,7 +63,9 @@ enum inbox_doubt {
 /* One of the answers that this entry has, by the table. */
 bool inbox_has_answer(const struct escalation *x, enum say say);
 enum inbox_doubt inbox_doubt_of(str text);
-/* The entries at the beginning of the text as one list, "9,8-12"; the rest of it is what they get. */
+/*
+ * The entries at the beginning of the text as one list, "9,8-12"; the rest of it is what they get.
+ */
 str inbox_entries(struct arena *a, str text, str *ret_rest);
 /* All kinds of the table, for tests; NULL at the end. */
 const struct inbox_kind *inbox_kind_at(size_t i);

@@ -1,8 +1,9 @@
 #pragma once
 /*
- * Who outside is told of what, by which channel: the configuration's table of urgencies and channels,
- * applied to interventions and to entries of the inbox. A notice is opened as an event; each attempt is
- * an effect; what failed is tried again with a backoff, and recorded as failed, never as sent. Pure.
+ * Who outside is told of what, by which channel: the configuration's table of urgencies and
+ * channels, applied to interventions and to entries of the inbox. A notice is opened as an event;
+ * each attempt is an effect; what failed is tried again with a backoff, and recorded as failed,
+ * never as sent. Pure.
  *
  * Quiet hours and the limit of notices per hour make a notice wait; an emergency waits for neither.
  */
@@ -14,7 +15,10 @@ enum {
 	NOTICES_WAITING = 100 /* per channel, of one urgency or a higher one: no more are opened */
 };
 
-/* log and warn: info; redirect: warning, or critical as its detection; pause: critical; abort: emergency. */
+/*
+ * log and warn: info; redirect: warning, or critical as its detection; pause: critical;
+ * abort: emergency.
+ */
 enum urgency urgency_of(enum level level, enum severity severity);
 bool alarm_wanted(const struct policy *p, enum level level); /* escalation.auto */
 

@@ -28,7 +28,9 @@ static size_t window_from(const struct judging *j, int64_t width)
 	return j->after > (size_t)width ? j->after - (size_t)width : 0;
 }
 
-/* The error that came most often in the window, the newest of equals; absent when none came twice. */
+/*
+ * The error that came most often in the window, the newest of equals; absent when none came twice.
+ */
 static str repeated_error(const struct judging *j)
 {
 	size_t from = window_from(j, j->m->t->no_progress_iterations), most = 1;

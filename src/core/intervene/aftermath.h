@@ -1,8 +1,8 @@
 #pragma once
 /*
- * What became of the work after a detection was answered: whether that helped, did not, or cannot be
- * told, from the iterations that followed. Pure; `aftermath_judge` looks at records alone, the rest
- * turns its verdicts into events.
+ * What became of the work after a detection was answered: whether that helped, did not, or cannot
+ * be told, from the iterations that followed. Pure; `aftermath_judge` looks at records alone, the
+ * rest turns its verdicts into events.
  */
 #include "base/ov.h"
 #include "core/decide/emit.h"
@@ -19,9 +19,10 @@ struct aftermath {
 	const struct iteration *const *iterations;
 	size_t n;
 	const struct thresholds *t;
-	bool worse;    /* the same was found again since, and more severe */
-	bool accepted; /* the node's work is on the target branch; of a whole goal: it is completed */
-	bool ended;    /* nothing further comes */
+	bool worse; /* the same was found again since, and more severe */
+	/* the node's work is on the target branch; of a whole goal: it is completed */
+	bool accepted;
+	bool ended; /* nothing further comes */
 };
 
 struct verdict {
@@ -37,8 +38,8 @@ void aftermath_review(struct decide_ctx *cx, const struct node *n, const struct 
 /* Whatever came to an end by the events from `from` on: what is open about it is judged. */
 void aftermath_settle(struct decide_ctx *cx, size_t from);
 /*
- * What helped, for a handoff: a list of texts, the newest HANDOFF_OVERSIGHT of those about the node, or
- * about the goal as a whole when it is NULL. The events of the batch from `from` on count.
+ * What helped, for a handoff: a list of texts, the newest HANDOFF_OVERSIGHT of those about the
+ * node, or about the goal as a whole when it is NULL. The events of the batch from `from` on count.
  */
 value *aftermath_lines(struct decide_ctx *cx, size_t from, const struct goal *g,
 		const struct node *n);

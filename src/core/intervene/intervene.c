@@ -1,6 +1,6 @@
 /*
- * The graded answers to what detectors find: log, warn, redirect, pause, abort. Each is recorded with
- * what it did; what stops work asks a person, and only a person lets it go on.
+ * The graded answers to what detectors find: log, warn, redirect, pause, abort. Each is recorded
+ * with what it did; what stops work asks a person, and only a person lets it go on.
  */
 #include "base/arena.h"
 #include "base/str.h"
@@ -85,7 +85,9 @@ static void do_warn(struct decide_ctx *cx, const struct intervention *x, struct 
 	ret->text = STR("a warning stands in front of the next instruction");
 }
 
-/* A run that goes on is interrupted only where its session can: otherwise its work would be lost. */
+/*
+ * A run that goes on is interrupted only where its session can: otherwise its work would be lost.
+ */
 static void do_redirect(struct decide_ctx *cx, const struct intervention *x, struct done *ret)
 {
 	if (!x->live) {

@@ -65,7 +65,10 @@ static void review_history(const struct policy *p, struct review *x)
 				expected_iterations(p, x->g) },
 		.cost_microusd = consumed(x->g, RES_COST_MICROUSD,
 				budget_estimate(p, x->g, RES_COST_MICROUSD)),
-		/* Time does no harm by itself: what goals take as a rule says nothing of a large one. */
+		/*
+		 * Time does no harm by itself: what goals take as a rule says nothing of a
+		 * large one.
+		 */
 		.wall_ms = consumed(x->g, RES_WALL_MS, x->g->estimate[RES_WALL_MS]),
 		.completion_centi = -1,
 	};
@@ -82,8 +85,8 @@ static bool is_goal_wide(const struct found *f)
 }
 
 /*
- * Work that passed its check late, or after many attempts, is none that anybody has to stop: what the
- * loop took is recorded, and it is over.
+ * Work that passed its check late, or after many attempts, is none that anybody has to stop: what
+ * the loop took is recorded, and it is over.
  */
 static enum level level_of(const struct review *x, const struct found *f)
 {
@@ -171,7 +174,9 @@ static void answer(struct decide_ctx *cx, const struct review *x, const struct f
 			&(struct intervention){ .detection = id,
 					.about = about_run(x->r),
 					.goal = x->g,
-					/* Of the pool's tasks this one is held: the others go on. */
+					/*
+					 * Of the pool's tasks this one is held: the others go on.
+					 */
 					.node = wide && !x->g->automatic ? NULL : x->n,
 					.type = f->type,
 					.severity = f->severity,
@@ -238,7 +243,9 @@ void tick_review(struct decide_ctx *cx, const struct decision *d)
 {
 	struct review x = { .g = d->goal, .n = d->node, .r = d->run };
 
-	/* What another run of the goal led to comes first; this one has its turn in the next round. */
+	/*
+	 * What another run of the goal led to comes first; this one has its turn in the next round.
+	 */
 	if (goal_is_stopping(cx, x.g))
 		return;
 	iteration_make(cx->arena, cx->state, x.n, x.r, &x.now);

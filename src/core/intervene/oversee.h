@@ -1,7 +1,7 @@
 #pragma once
 /*
- * Oversight as decisions: a judged run becomes an iteration, the detectors look at the newest of its
- * node, and each thing found is answered once per fingerprint and severity. Private to core.
+ * Oversight as decisions: a judged run becomes an iteration, the detectors look at the newest of
+ * its node, and each thing found is answered once per fingerprint and severity. Private to core.
  */
 #include "core/decide/emit.h"
 #include "core/oversight/detect.h"
@@ -36,8 +36,9 @@ bool goal_is_stopping(const struct decide_ctx *cx, const struct goal *g);
 /* Carries out the level, and records what was done. */
 void intervene(struct decide_ctx *cx, const struct intervention *x);
 /*
- * The goal stays where it is until a person reopens it: live runs are stopped, what they did is kept;
- * what is on its way to the target branch right now comes to its end. Returns how many are stopped.
+ * The goal stays where it is until a person reopens it: live runs are stopped, what they did is
+ * kept; what is on its way to the target branch right now comes to its end. Returns how many
+ * are stopped.
  */
 int64_t goal_abort(struct decide_ctx *cx, const struct goal *g, str reason);
 DECIDES_MESSAGE(run_frozen);

@@ -231,9 +231,9 @@ bool rung_ends_run(const struct world *w, const struct assignment *as, enum rung
 }
 
 /*
- * Healthy agents are silent for longer than a stall takes, now and then. So a run is ended only when
- * this very silence has lasted so much longer, also if it cannot be asked, or was asked in a silence
- * before; what it was silent for together with all the others does not count.
+ * Healthy agents are silent for longer than a stall takes, now and then. So a run is ended only
+ * when this very silence has lasted so much longer, also if it cannot be asked, or was asked in a
+ * silence before; what it was silent for together with all the others does not count.
  */
 static ov_time may_end_at(const struct climb *c)
 {
@@ -248,7 +248,9 @@ ov_time climb_due(const struct climb *c, enum rung rung, ov_time now)
 	/* The same text again: the larger of backoff and minimum interval. */
 	if ((rung == RUNG_NUDGE || rung == RUNG_RESEND) && c->asked_at)
 		at = MAX(at, c->asked_at + p->min_resend_interval);
-	/* What was learned of an agent only makes it asked sooner, also when it waits for a person. */
+	/*
+	 * What was learned of an agent only makes it asked sooner, also when it waits for a person.
+	 */
 	if (rung > RUNG_RESEND && c->running)
 		at = MAX(at, c->stalled_at);
 	if (climb_ends_run(c, rung) && !c->asks_person)

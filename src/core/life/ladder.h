@@ -9,8 +9,8 @@
 #include "core/state/world.h"
 
 /*
- * What the next rung depends on, as plain facts: of a stall at hand (climb_of), or of one that is only
- * thought of (core/life/timeline).
+ * What the next rung depends on, as plain facts: of a stall at hand (climb_of), or of one that is
+ * only thought of (core/life/timeline).
  */
 struct climb {
 	const struct policy *policy;
@@ -32,14 +32,17 @@ struct climb {
 /* o as for rung_next. */
 struct climb climb_of(const struct world *w, const struct assignment *as,
 		const struct observation *o);
-/* The next rung, or RUNG_COUNT; why it cannot help, or NULL; when it is due; does it end the run? */
+/*
+ * The next rung, or RUNG_COUNT; why it cannot help, or NULL; when it is due; does it end the run?
+ */
 int climb_rung(const struct climb *c);
 const char *climb_hindrance(const struct climb *c, enum rung rung);
 ov_time climb_due(const struct climb *c, enum rung rung, ov_time now);
 bool climb_ends_run(const struct climb *c, enum rung rung);
 
 struct rung_choice {
-	bool nothing; /* all rungs were taken: a person has been asked; or somebody is busy with it */
+	/* all rungs were taken: a person has been asked; or somebody is busy with it */
+	bool nothing;
 	bool diagnose; /* a model is asked first; diagnosis says about what */
 	str diagnosis;
 	enum rung rung;
@@ -52,7 +55,10 @@ struct rung_choice {
 
 /* Which rung a model advised; -1: none, or one that was taken as often as it may be. */
 int rung_advised(struct arena *a, const struct policy *p, const struct node *n);
-/* Will a model be asked before the node is split or taken over? It may still find that it was asked. */
+/*
+ * Will a model be asked before the node is split or taken over? It may still find that it
+ * was asked.
+ */
 bool rung_may_diagnose(const struct world *w, const struct node *n);
 /* For a stalled assignment; o: of its run, or NULL when it has none that lives. */
 struct rung_choice rung_next(struct arena *a, const struct world *w, const struct assignment *as,
@@ -61,7 +67,10 @@ struct rung_choice rung_next(struct arena *a, const struct world *w, const struc
 int64_t rung_cap(const struct policy *p, enum rung rung);
 /* The wait after the n-th recovery of an episode: base, doubling up to the maximum. */
 ov_time recovery_backoff(const struct policy *p, int64_t n);
-/* The wait before the n-th try of an agent with a limit; how long runs may be silent is no part of it. */
+/*
+ * The wait before the n-th try of an agent with a limit; how long runs may be silent is no part
+ * of it.
+ */
 ov_time limit_backoff(const struct policy *p, int64_t n);
 /* The newest dispatch of an assignment whose delivery is in doubt, or NULL. */
 const struct dispatch *dispatch_in_doubt(const struct assignment *as);
@@ -70,12 +79,15 @@ bool nudge_resumes(const struct world *w, const struct assignment *as);
 /* Taking this rung would end its run: it waits until asking would have taken as long. */
 bool rung_ends_run(const struct world *w, const struct assignment *as, enum rung rung);
 /*
- * When a person is asked for whom the run waits. 0: it waits for nobody, or they have closed its question,
- * and silence decides again. OV_TIME_MAX: they have the question before them.
+ * When a person is asked for whom the run waits. 0: it waits for nobody, or they have closed its
+ * question, and silence decides again. OV_TIME_MAX: they have the question before them.
  */
 ov_time person_asked_at(const struct world *w, const struct assignment *as,
 		const struct observation *o);
-/* When a person is told of a run that lives and shows nothing (struct voice); OV_TIME_MAX: not, or they were. */
+/*
+ * When a person is told of a run that lives and shows nothing (struct voice); OV_TIME_MAX: not,
+ * or they were.
+ */
 ov_time mute_told_at(const struct world *w, const struct assignment *as,
 		const struct observation *o, ov_time now);
 /* May this rung be taken now, whoever asks? NULL, or why not. */

@@ -51,9 +51,10 @@ static struct liveness until(struct liveness l, enum verdict verdict, ov_time ch
 }
 
 /*
- * An agent that says nothing of itself: whether it thinks or has a tool at work is seen by its processes
- * alone, and what is learned of its silences is worth as much as that. So until it was seen at work it is
- * looked at each time its silence has doubled. Nobody waits for this: all of them are looked at together.
+ * An agent that says nothing of itself: whether it thinks or has a tool at work is seen by its
+ * processes alone, and what is learned of its silences is worth as much as that. So until it was
+ * seen at work it is looked at each time its silence has doubled. Nobody waits for this: all of
+ * them are looked at together.
  */
 enum { PROBE_FIRST = 60 * OV_SECOND, PROBE_TOGETHER = 15 * OV_SECOND };
 

@@ -5,8 +5,8 @@
  * moves the moment by which the next one is due. What could not be read is unknown, never dead.
  *
  * Output comes by itself. Process and tree are looked at only twice per silence: half-way, for
- * something to compare with, and when it has lasted too long. Agents that say nothing of themselves are
- * also looked at each time their silence has doubled, so that is known what it is spent on.
+ * something to compare with, and when it has lasted too long. Agents that say nothing of themselves
+ * are also looked at each time their silence has doubled, so that is known what it is spent on.
  */
 #include "base/ov.h"
 #include "core/model/telemetry.h"
@@ -34,12 +34,14 @@ struct liveness {
 /* Of a run that is under way. o may be NULL: nothing is known yet. */
 struct liveness liveness_judge(const struct policy *p, const struct assignment *as,
 		const struct observation *o, ov_time now);
-/* When it is looked at for what its silence is spent on, though it may well live; OV_TIME_MAX: not. */
+/*
+ * When it is looked at for what its silence is spent on, though it may well live; OV_TIME_MAX: not.
+ */
 ov_time liveness_probe(const struct assignment *as, const struct observation *o, ov_time now);
 /*
  * Of a run that lives: does it show anything of its work? A tool that hangs is in flight, and an
- * agent that runs in circles uses its processor; only output, changes and reports tell them from one
- * that works. The look half-way is for the tree alone.
+ * agent that runs in circles uses its processor; only output, changes and reports tell them from
+ * one that works. The look half-way is for the tree alone.
  */
 struct voice {
 	ov_time heard_at; /* the last output, change or report */
@@ -53,7 +55,10 @@ struct voice voice_judge(const struct policy *p, const struct assignment *as,
 		const struct observation *o, ov_time now);
 /* Its output is the same again and again, for so long that it shows nothing of its work. */
 bool says_the_same(const struct observation *o);
-/* It lives however long it shows nothing: it never stalls, and only a person is told (struct voice). */
+/*
+ * It lives however long it shows nothing: it never stalls, and only a person is told
+ * (struct voice).
+ */
 bool lives_unheard(const struct observation *o, ov_time now);
 /* The clock was set by that much: what was seen is as long ago as before. */
 void observation_clock_moved(struct observation *o, ov_time by);

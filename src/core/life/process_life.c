@@ -1,8 +1,10 @@
 #include "core/life/process_life.h"
 
 enum {
-	LIFE_PERMILLE = 10, /* of a processor, of an agent that tells nothing, or of a tool that was told of */
-	BUSY_PERMILLE = 50, /* of a tool that nobody told of: more than what agents start for themselves */
+	/* of a processor, of an agent that tells nothing, or of a tool that was told of */
+	LIFE_PERMILLE = 10,
+	/* of a tool that nobody told of: more than what agents start for themselves */
+	BUSY_PERMILLE = 50,
 	CPU_MIN_MS = 20, /* less is the kernel's rounding */
 	IO_MIN_BYTES = 64 * 1024,
 	IDLE_ASSUMED = 30, /* permille, until it is measured: the most that was seen of any agent */

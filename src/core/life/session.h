@@ -1,8 +1,8 @@
 #pragma once
 /*
- * Sessions: the conversations that agents keep under ids of their own. An assignment knows the one that
- * its agent was last heard of with, and its next run goes on with it where the agent can do that. What
- * a run says kept it from its work decides whether that still makes sense.
+ * Sessions: the conversations that agents keep under ids of their own. An assignment knows the one
+ * that its agent was last heard of with, and its next run goes on with it where the agent can do
+ * that. What a run says kept it from its work decides whether that still makes sense.
  */
 #include "core/policy/policy.h"
 #include "core/state/state.h"
@@ -11,7 +11,8 @@
 enum trouble_cost {
 	COSTS_ATTEMPT,
 	COSTS_UNLESS_CHANGED, /* not while each run changes its work: it only was not finished */
-	COSTS_UNLESS_RESUMED, /* not when a session was to be resumed: the next run begins a new one */
+	/* not when a session was to be resumed: the next run begins a new one */
+	COSTS_UNLESS_RESUMED,
 };
 
 /* What a trouble of a run leads to; a run with one that has no row here has simply failed. */

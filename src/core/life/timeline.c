@@ -177,7 +177,8 @@ struct timeline timeline_of_run(struct arena *a, const struct world *w, const st
 	if (l.due_at != OV_TIME_MAX && lives_unheard(o, now))
 		return only(MOMENT_MUTE, mute_told_at(w, as, o, now), now);
 	s.climb = climb_of(w, as, o);
-	s.climb.quiet = 3; /* the looks that are still to come may tell what the last one could not */
+	/* the looks that are still to come may tell what the last one could not */
+	s.climb.quiet = 3;
 	s.idle = as->idle_after ? as->idle_after : w->policy->idle_after;
 	s.stall_at = as->status == AS_STALLED ? 0 : l.due_at;
 	s.episode_open = as->node->stall.open;

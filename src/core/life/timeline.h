@@ -1,8 +1,8 @@
 #pragma once
 /*
- * What happens when with a run that falls silent, and stays so: stalled, asked, asked again, taken over,
- * and a person. One function of the policy; it decides by the very functions by which the tick does
- * (core/life/ladder), so that what people are told is what is done.
+ * What happens when with a run that falls silent, and stays so: stalled, asked, asked again, taken
+ * over, and a person. One function of the policy; it decides by the very functions by which the
+ * tick does (core/life/ladder), so that what people are told is what is done.
  *
  * It assumes that nothing else happens: nobody speaks, looks succeed, effects take no time, and a
  * request that was sent is not confirmed. Plain data, owned by the caller.
@@ -55,8 +55,9 @@ struct timeline_start {
 /* Of any run of this agent, from its last sign of life at 0; whatever the hour. */
 struct timeline timeline_of_agent(const struct policy *p, const struct policy_agent *agent);
 /*
- * Of the run at hand, from now on; empty when there is none that could stall. One that waits for a person
- * is left as it is: they are asked, and that is all. So is one that lives unheard: they are told.
+ * Of the run at hand, from now on; empty when there is none that could stall. One that waits for a
+ * person is left as it is: they are asked, and that is all. So is one that lives unheard: they
+ * are told.
  */
 struct timeline timeline_of_run(struct arena *a, const struct world *w, const struct assignment *as,
 		const struct observation *o, ov_time now);
@@ -65,7 +66,9 @@ const char *moment_name(enum moment_kind kind);
 enum moment_kind moment_of_rung(enum rung rung);
 /* For people: what is done, or why it is not. */
 str moment_text(struct arena *a, const struct moment *m);
-/* [{step, at or after_ms, count, of, run, ends_run, skipped, text}]; absolute: at, else after_ms. */
+/*
+ * [{step, at or after_ms, count, of, run, ends_run, skipped, text}]; absolute: at, else after_ms.
+ */
 value *timeline_view(struct arena *a, const struct timeline *t, bool absolute);
 /* The answer of config.timeline: of one agent, or (NULL) of all; with what was learned of each. */
 value *timeline_config_view(struct arena *a, const struct world *w,

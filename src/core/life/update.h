@@ -24,7 +24,10 @@
 
 enum {
 	UPDATE_WINDOW = 64 * 1024, /* bytes of one block, and so the memory of a scan */
-	/* Several that were merged: all lists of evidence, full of the longest entries, and the rest. */
+	/*
+	 * Several that were merged: all lists of evidence, full of the longest entries, and
+	 * the rest.
+	 */
 	UPDATE_MERGED = 8 * 1024 * 1024,
 	UPDATE_SUMMARY = 8 * 1024, /* also currentState */
 	UPDATE_NEXT = 4 * 1024,    /* also every entry of a list */
@@ -80,7 +83,9 @@ struct update {
 	str goal_id, work_node_id; /* empty: not said; the assignment that asked tells */
 	int status;                /* NODE_IN_PROGRESS, NODE_BLOCKED, NODE_DONE; -1: not said */
 	str summary, next, current_state;
-	/* Arrays of texts, an array of {decision, rationale}, an object of arrays; NULL: not said. */
+	/*
+	 * Arrays of texts, an array of {decision, rationale}, an object of arrays; NULL: not said.
+	 */
 	const value *blockers, *open_questions, *decisions, *learnings, *evidence;
 };
 
@@ -139,8 +144,12 @@ struct update update_stored(struct arena *a, str json);
 value *update_of_earlier_run(struct arena *a, const value *stored);
 /* SHA-256, in hexadecimal, of run, place and bytes: the same block of the same run only once. */
 str update_identity(struct arena *a, str run_id, const struct update_block *b);
-/* The keys of an update and of its evidence, in order, for prompts and documents; *ret_n of them. */
+/*
+ * The keys of an update and of its evidence, in order, for prompts and documents; *ret_n of them.
+ */
 const char *const *update_keys(size_t *ret_n);
 const char *const *update_evidence_keys(size_t *ret_n);
-/* How far the work is, in hundredths of a percentage point, as the stored says; false: it does not. */
+/*
+ * How far the work is, in hundredths of a percentage point, as the stored says; false: it does not.
+ */
 bool update_completion(const value *stored, int64_t *ret_centi);

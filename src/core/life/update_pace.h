@@ -1,14 +1,15 @@
 #pragma once
 /*
- * How often the updates of one run become events: one a second on average, twenty at once, and so many
- * bytes a second: evidence of megabytes is paid for by a longer wait for the next one. An agent
- * may write thousands; what lies between two events is merged into the second one as the state would
- * have merged it, so that the newest words win and no evidence is lost. Updates that change the status
- * (done, blocked) do not wait for that: they may overdraw the account, and "blocked" always goes.
+ * How often the updates of one run become events: one a second on average, twenty at once, and so
+ * many bytes a second: evidence of megabytes is paid for by a longer wait for the next one. An
+ * agent may write thousands; what lies between two events is merged into the second one as the
+ * state would have merged it, so that the newest words win and no evidence is lost. Updates that
+ * change the status (done, blocked) do not wait for that: they may overdraw the account, and
+ * "blocked" always goes.
  *
- * Time is given by the caller, in milliseconds of a clock that only goes forward. What is held here is
- * not stored: it lies in the output beyond the run's update_offset, and is read again after a restart.
- * The pace owns what it holds.
+ * Time is given by the caller, in milliseconds of a clock that only goes forward. What is held here
+ * is not stored: it lies in the output beyond the run's update_offset, and is read again after a
+ * restart. The pace owns what it holds.
  */
 #include "base/arena.h"
 #include "base/ov.h"

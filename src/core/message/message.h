@@ -1,8 +1,9 @@
 #pragma once
 /*
- * What the daemon itself tells the core: one struct msg_NAME per message, filled by whoever saw it, and taken by
- * decide_NAME. On the way it is the object of which the rows of core/message/messages.def give the members. A list
- * of objects has rows of its own: struct pt_NAME.
+ * What the daemon itself tells the core: one struct msg_NAME per message, filled by whoever saw it,
+ * and taken by decide_NAME. On the way it is the object of which the rows of
+ * core/message/messages.def give the members. A list of objects has rows of its own:
+ * struct pt_NAME.
  */
 #include "agent/fact/fact.h"
 #include "core/model/model.h"
@@ -32,5 +33,8 @@ value *message_data(struct arena *a, enum message m, const void *is);
 enum message_part { PART_pair, PART_commit, PART_fact, PART_act };
 /* One such struct as an object, which shares nothing with it. */
 value *part_data(struct arena *a, enum message_part part, const void *is);
-/* A list of them as an array of value_count(list) structs; what is no object is empty. Texts are borrowed. */
+/*
+ * A list of them as an array of value_count(list) structs; what is no object is empty. Texts
+ * are borrowed.
+ */
 const void *parts_from(struct arena *a, enum message_part part, const value *list);

@@ -1,5 +1,8 @@
 #pragma once
-/* What people are asked, and what they can answer: the ids. All about them is in core/model/asks.def. */
+/*
+ * What people are asked, and what they can answer: the ids. All about them is in
+ * core/model/asks.def.
+ */
 
 /*
  * Answers of people that stand for something by themselves; any other is a text. What they are to

@@ -1,10 +1,11 @@
 #pragma once
 /*
  * The things that Overseer keeps: goals, their nodes, assignments and runs, and
- * (in core/model/model_oversight.h) iterations and detections, (in core/model/model_worker.h) workers, (in core/model/model_traffic.h) what passes between Overseer, agents and
- * people. Plain data, owned by struct state and changed only by the fold (core/fold/apply). The
- * first part of each struct is its record, its rows in work.def; the second part,
- * marked "derived", is rebuilt from it and never stored.
+ * (in core/model/model_oversight.h) iterations and detections, (in core/model/model_worker.h)
+ * workers, (in core/model/model_traffic.h) what passes between Overseer, agents and people. Plain
+ * data, owned by struct state and changed only by the fold (core/fold/apply). The first part of
+ * each struct is its record, its rows in work.def; the second part, marked "derived", is rebuilt
+ * from it and never stored.
  */
 #include "agent/fact/fact.h"
 #include "base/list.h"

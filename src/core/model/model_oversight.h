@@ -1,7 +1,7 @@
 #pragma once
 /*
- * The part of the model that oversight is made of: iterations, what was detected in them and how it was
- * answered, and the notices by which people outside are told. See core/model/model.h.
+ * The part of the model that oversight is made of: iterations, what was detected in them and how it
+ * was answered, and the notices by which people outside are told. See core/model/model.h.
  *
  * Numbers with a fraction are whole numbers of a smaller unit, so that every machine decides alike:
  * centi is hundredths (of a percentage point), milli thousandths.
@@ -11,7 +11,10 @@
 #include "core/model/transition.h"
 #include "core/model/work.def"
 
-/* What detectors look at, prepared from an iteration (core/oversight/detect.h); 0 hashes: not known. */
+/*
+ * What detectors look at, prepared from an iteration (core/oversight/detect.h); 0 hashes:
+ * not known.
+ */
 struct sample {
 	int64_t number;
 	uint64_t error; /* of the signature */

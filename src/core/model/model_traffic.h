@@ -1,7 +1,8 @@
 #pragma once
 /*
  * The second half of the model: what passes between Overseer and agents or people. Dispatches,
- * crystallizations, effects, escalations, and the lanes of agents that have to wait. See core/model/model.h.
+ * crystallizations, effects, escalations, and the lanes of agents that have to wait. See
+ * core/model/model.h.
  */
 #include "agent/fact/fact.h"
 #include "base/list.h"
@@ -63,7 +64,9 @@ enum effect_outcome { EFFECT_OUTCOMES(ENDED_ENUM) EFFECT_OUTCOME_COUNT };
 #undef ENDED_ENUM
 extern const struct status_table effect_outcomes;
 
-/* A side effect that was intended and whose outcome is not known yet. It is driven until it ends. */
+/*
+ * A side effect that was intended and whose outcome is not known yet. It is driven until it ends.
+ */
 struct effect {
 	EFFECT_ROWS(MEMBER);
 
@@ -78,7 +81,9 @@ struct escalation {
 	enum ask ask; /* what its kind means */
 };
 
-/* An agent that cannot be used for a while, whoever wants it; core/capacity/lane.h has the reasons. */
+/*
+ * An agent that cannot be used for a while, whoever wants it; core/capacity/lane.h has the reasons.
+ */
 struct lane {
 	LANE_ROWS(MEMBER);
 };

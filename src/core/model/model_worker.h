@@ -11,7 +11,10 @@
 
 struct effect;
 
-/* Goals to which tasks are added one by one (core/work/standing): those of the pool, those of people. */
+/*
+ * Goals to which tasks are added one by one (core/work/standing): those of the pool, those
+ * of people.
+ */
 #define STANDING_AUTO "auto"
 #define STANDING_MANUAL "manual"
 
@@ -33,8 +36,8 @@ struct effect;
 	X(PATROL_MISSING_WORKER, "missing_worker")
 
 /*
- * What work waits for that keeps its worker but has no run or step under way (core/capacity/slots). The first
- * two are recorded with the assignment, the others follow from the state.
+ * What work waits for that keeps its worker but has no run or step under way (core/capacity/slots).
+ * The first two are recorded with the assignment, the others follow from the state.
  */
 #define WAITINGS(X)                     \
 	X(WAITING_NONE, "none")         \

@@ -279,7 +279,10 @@ static bool field_from_value(const struct field *f, void *record, const value *v
 	return false;
 }
 
-/* Members that we wrote come in the order of the fields, so the search begins where the last one ended. */
+/*
+ * Members that we wrote come in the order of the fields, so the search begins where the last
+ * one ended.
+ */
 static const struct field *field_find(const struct record_type *t, str name, size_t *next)
 {
 	for (size_t i = 0; i < t->n; i++) {

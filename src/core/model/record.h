@@ -2,14 +2,16 @@
 /*
  * Records of the state as data. Each field of a record is one row in a .def of this folder:
  *
- *	#define WATCHER_ROWS(X) \
- *		X(TEXT, instance, "what it is, where the name does not tell") \
- *		X(STATUS, status, watcher_status, watcher_statuses) \
- *		X(COUNTS, acts, ACT_COUNT, acts)
+ * 	#define WATCHER_ROWS(X) \
+ * 		X(TEXT, instance, "what it is, where the name does not tell") \
+ * 		X(STATUS, status, watcher_status, watcher_statuses) \
+ * 		X(COUNTS, acts, ACT_COUNT, acts)
  *
- * From the rows come the members of the struct (`WATCHER_ROWS(MEMBER);`), the JSON that the API shows,
- * the snapshot, its reader, and the freeing of what the record owns. They stand in the order in which they
- * are stored. Fields that change together are a part (`n->stall.reason`); they are stored flat all the same. Texts in a record are heap copies that it owns; change them with record_set_*.
+ * From the rows come the members of the struct (`WATCHER_ROWS(MEMBER);`), the JSON that the API
+ * shows, the snapshot, its reader, and the freeing of what the record owns. They stand in the order
+ * in which they are stored. Fields that change together are a part (`n->stall.reason`); they are
+ * stored flat all the same. Texts in a record are heap copies that it owns; change them with
+ * record_set_*.
  */
 #include "base/ov.h"
 #include "data/value/value.h"
@@ -33,15 +35,16 @@ enum field_type {
 	F_NUM,  /* int64_t */
 	F_FLAG, /* bool */
 	/* ov_time; 0 is absent. When the machine's clock is set (core/fold/apply_clock.c) ... */
-	F_TIME,     /* ... it goes along: as long ago, or as far ahead, as before */
-	F_CALENDAR, /* ... it stays, being a date or a time of day; no wait becomes longer by that */
-	F_STAMP,    /* ... it stays: it is compared with what stands in the log or elsewhere */
-	F_STATUS,   /* an enum (int) with a status_table */
-	F_LIST,     /* struct strs */
-	F_COUNTS,   /* int32_t[table->n]; shown as an object of the non-zero ones */
-	F_AMOUNTS,  /* int64_t[RESOURCE_COUNT]; shown as an object of the non-zero ones */
-	F_JSON,     /* str holding canonical JSON, shown as that value */
-	F_SEQS,     /* struct seqs */
+	F_TIME, /* ... it goes along: as long ago, or as far ahead, as before */
+	/* ... it stays, being a date or a time of day; no wait becomes longer by that */
+	F_CALENDAR,
+	F_STAMP,   /* ... it stays: it is compared with what stands in the log or elsewhere */
+	F_STATUS,  /* an enum (int) with a status_table */
+	F_LIST,    /* struct strs */
+	F_COUNTS,  /* int32_t[table->n]; shown as an object of the non-zero ones */
+	F_AMOUNTS, /* int64_t[RESOURCE_COUNT]; shown as an object of the non-zero ones */
+	F_JSON,    /* str holding canonical JSON, shown as that value */
+	F_SEQS,    /* struct seqs */
 };
 
 struct field {

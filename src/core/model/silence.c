@@ -68,8 +68,8 @@ static struct silence_row *row_of(struct silence_book *b)
 }
 
 /*
- * Only the longest are kept: a run that speaks every second has thousands of short silences, and its
- * longest one is what it would be asked about.
+ * Only the longest are kept: a run that speaks every second has thousands of short silences, and
+ * its longest one is what it would be asked about.
  */
 static void note(struct silence_row *row, uint8_t bucket)
 {

@@ -1,19 +1,21 @@
 #pragma once
 /*
- * How long runs are silent, as counts: buckets of durations, each a fifth longer than the one before,
- * and the book in which the silences of one run are noted while it lives. Pure. A silence is the time
- * between two signs of output; what it was spent on is what the run was doing then.
+ * How long runs are silent, as counts: buckets of durations, each a fifth longer than the one
+ * before, and the book in which the silences of one run are noted while it lives. Pure. A silence
+ * is the time between two signs of output; what it was spent on is what the run was doing then.
  *
- * The book belongs to whoever hears the run. It is small and bounded, whatever the agent does: so many
- * rows, and in each only the longest silences. core/state/habit learns from it when the run has ended well.
+ * The book belongs to whoever hears the run. It is small and bounded, whatever the agent does: so
+ * many rows, and in each only the longest silences. core/state/habit learns from it when the run
+ * has ended well.
  */
 #include "base/ov.h"
 #include "core/model/transition.h"
 #include "data/value/value.h"
 
 /*
- * Upper ends of the buckets in seconds: a minute, then four to each doubling. Shorter ones were tried
- * (from 30 s on): a lost prompt was seen after one minute instead of two, and more healthy runs were asked.
+ * Upper ends of the buckets in seconds: a minute, then four to each doubling. Shorter ones were
+ * tried (from 30 s on): a lost prompt was seen after one minute instead of two, and more healthy
+ * runs were asked.
  */
 #define SILENCE_ENDS(X) \
 	X(60)           \
@@ -66,9 +68,9 @@ enum {
 #undef SILENCE_ONE
 
 /*
- * What a run does while it is silent. An agent that says nothing of itself (unsaid) is at work when its
- * processes are: that is no measure for one that does nothing at all. Of the last, nothing is learned and nothing is
- * judged by it.
+ * What a run does while it is silent. An agent that says nothing of itself (unsaid) is at work when
+ * its processes are: that is no measure for one that does nothing at all. Of the last, nothing is
+ * learned and nothing is judged by it.
  */
 #define ACTIVITIES(X)                    \
 	X(ACTIVITY_UNSAID, "unsaid")     \
@@ -112,5 +114,7 @@ void silence_hear(struct silence_book *b, ov_time at, enum activity doing, str t
 void silence_work(struct silence_book *b);
 /* The run was asked, told or held, or we were away: what is under way says nothing about it. */
 void silence_spoil(struct silence_book *b);
-/* [{"activity", "tool", "counts": {"60": 3, ...}}], for run.end; NULL: there is nothing to learn. */
+/*
+ * [{"activity", "tool", "counts": {"60": 3, ...}}], for run.end; NULL: there is nothing to learn.
+ */
 value *silence_told(struct arena *a, const struct silence_book *b);

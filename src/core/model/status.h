@@ -87,7 +87,9 @@
 	X(RUNG_REASSIGN, "reassign") \
 	X(RUNG_ESCALATE, "escalate")
 
-/* Signs of life of a run, strongest first; the last four are weaker than a run that does something. */
+/*
+ * Signs of life of a run, strongest first; the last four are weaker than a run that does something.
+ */
 #define LIFE_SIGNS(X)                    \
 	X(LIFE_NONE, "none")             \
 	X(LIFE_TOOL, "tool")             \
@@ -134,9 +136,9 @@
 /*
  * Where an assignment stands in its pipeline: what it waits for next. Work that is good waits in
  * rebase for its turn (or before that, in review, for a person); who has come further than that,
- * up to the end of post_accept or revert, is being accepted: one at a time. A blocked one in waiting
- * keeps its worker, and continues there when its agent is free again or a person has answered: it is
- * before all steps. In the order of the pipeline.
+ * up to the end of post_accept or revert, is being accepted: one at a time. A blocked one in
+ * waiting keeps its worker, and continues there when its agent is free again or a person has
+ * answered: it is before all steps. In the order of the pipeline.
  */
 #define STAGES(X)                       \
 	X(STAGE_NONE, "none")           \

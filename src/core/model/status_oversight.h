@@ -61,7 +61,10 @@
 	X(TESTS_PASSING, "passing") \
 	X(TESTS_FAILING, "failing")
 
-/* What finally became of a task, for reports: its status, or more exactly. The first are NODE_STATUSES. */
+/*
+ * What finally became of a task, for reports: its status, or more exactly. The first are
+ * NODE_STATUSES.
+ */
 #define TASK_ENDS(X)                      \
 	X(END_TODO, "todo")               \
 	X(END_QUEUED, "queued")           \

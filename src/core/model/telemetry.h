@@ -1,7 +1,7 @@
 #pragma once
 /*
- * What was observed of runs, as plain facts, and of the daemon that observes them: the third argument of
- * the tick, beside state and policy. Only the shell fills it; nothing of it is stored.
+ * What was observed of runs, as plain facts, and of the daemon that observes them: the third
+ * argument of the tick, beside state and policy. Only the shell fills it; nothing of it is stored.
  */
 #include "base/map.h"
 #include "base/ov.h"
@@ -19,8 +19,9 @@ struct observation {
 	ov_time tree_at;     /* the last look that saw another tree than the look before */
 	bool process_unknown, tree_unknown; /* the last look could not tell */
 	bool tool_in_flight, compacting;    /* the agent says so */
-	enum activity doing; /* by which its silence is measured; nothing said: unsaid, or starting */
-	bool retrying;       /* it says that it tries the same again and again: no sign of life */
+	/* by which its silence is measured; nothing said: unsaid, or starting */
+	enum activity doing;
+	bool retrying; /* it says that it tries the same again and again: no sign of life */
 	int64_t tokens, cost_microusd; /* of this run so far, as far as known; else 0 */
 	str waiting_for;               /* a person: a permission or a question; empty: no */
 	ov_time waiting_since;
@@ -33,7 +34,10 @@ struct observation {
 	int64_t same_calls;
 	ov_time same_since;
 	str same_call; /* for people */
-	/* Of one that speaks no format: so many blocks of its output, over some time; the last came then. */
+	/*
+	 * Of one that speaks no format: so many blocks of its output, over some time; the last
+	 * came then.
+	 */
 	bool same_output;
 	ov_time same_at;
 };

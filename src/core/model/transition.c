@@ -120,7 +120,9 @@ static const uint32_t result_allowed[DISPATCH_RESULT_COUNT] = {
 	[RESULT_ERROR] = B(RESULT_OK) | B(RESULT_PENDING),
 };
 
-/* One that failed was tried often enough, and stays failed; unless a person wants it tried again. */
+/*
+ * One that failed was tried often enough, and stays failed; unless a person wants it tried again.
+ */
 static const uint32_t notice_allowed[NOTICE_STATUS_COUNT] = {
 	[NOTICE_WAITING] = B(NOTICE_SENT) | B(NOTICE_FAILED) | B(NOTICE_WITHDRAWN),
 };

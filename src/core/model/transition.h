@@ -13,8 +13,9 @@ struct status_table {
 	const char *noun;
 	const char *const *names;
 	int n;
-	const uint32_t *allowed;     /* NULL: a set of names without transitions of its own */
-	const uint32_t *by_override; /* further ones with a person's recorded override; may be NULL */
+	const uint32_t *allowed; /* NULL: a set of names without transitions of its own */
+	/* further ones with a person's recorded override; may be NULL */
+	const uint32_t *by_override;
 };
 
 extern const struct status_table node_statuses, as_statuses, goal_statuses, worker_statuses,

@@ -1,10 +1,10 @@
 #pragma once
 /*
- * Everything that can be asked of Overseer, one row each (rows_*.def): its parameters with types and
- * limits, who may call it, what it needs, its form on the command line, help and an example. Socket,
- * HTTP, command line, --help, docs/operations.md and docs/commands.md are made from these rows. A row's
- * handler (src/app) and what shows its answer (src/cli) are found by its symbol, which each of them
- * expands for itself: this layer links neither. All of it is constant; pure.
+ * Everything that can be asked of Overseer, one row each (rows_*.def): its parameters with types
+ * and limits, who may call it, what it needs, its form on the command line, help and an example.
+ * Socket, HTTP, command line, --help, docs/operations.md and docs/commands.md are made from these
+ * rows. A row's handler (src/app) and what shows its answer (src/cli) are found by its symbol,
+ * which each of them expands for itself: this layer links neither. All of it is constant; pure.
  */
 #include "base/buf.h"
 #include "base/ov.h"
@@ -19,9 +19,9 @@ enum op_id {
 #undef OP
 
 /*
- * What it needs. OP_READ: the state and the store, so it is answered without a daemon, too. OP_WRITE: the
- * engine. OP_DAEMON: the daemon itself. OP_CHILD: the store's files; done by a process of its own, with
- * a daemon or without. OP_NOTHING: it is a command, and no operation.
+ * What it needs. OP_READ: the state and the store, so it is answered without a daemon, too.
+ * OP_WRITE: the engine. OP_DAEMON: the daemon itself. OP_CHILD: the store's files; done by a
+ * process of its own, with a daemon or without. OP_NOTHING: it is a command, and no operation.
  */
 enum op_kind { OP_READ, OP_WRITE, OP_DAEMON, OP_CHILD, OP_NOTHING };
 
@@ -48,7 +48,10 @@ struct op_param {
 	const char *help;
 	size_t max; /* bytes of a text, entries of a list, greatest integer; 0: as everywhere */
 	bool required;
-	/* On the command line: an option, or the word at a place from 1 on, or (neither) not at all. */
+	/*
+	 * On the command line: an option, or the word at a place from 1 on, or (neither) not
+	 * at all.
+	 */
 	const char *flag; /* without dashes */
 	const char *word; /* what stands for its value in help; NULL: it has none */
 	int place;
@@ -68,12 +71,14 @@ struct op {
 			*verb; /* its command; verb NULL: the noun alone; noun NULL: it has none */
 	const char *summary;   /* of the command, without a full stop */
 	const char *more;      /* further text of the command's help, or NULL */
-	const char *example; /* words after "overseer"; parameters in JSON when there is no command */
+	/* words after "overseer"; parameters in JSON when there is no command */
+	const char *example;
 	/* Where the places do not tell: "N[,N-N...] TEXT" and how many words that may be. */
 	const char *args;
 	int args_min, args_max;
-	ov_time wait_ms;    /* for its answer, when the person says nothing; 0: as usual */
-	enum op_id variant; /* 0, or the operation that this command calls in place of its own ... */
+	ov_time wait_ms; /* for its answer, when the person says nothing; 0: as usual */
+	/* 0, or the operation that this command calls in place of its own ... */
+	enum op_id variant;
 	const char *fixed, *fixed_value; /* ... with this parameter */
 };
 
@@ -85,8 +90,8 @@ static inline enum op_id op_id(const struct op *op)
 }
 
 /*
- * The operation with this name or alias ("overseer.goal.create", "overseer.status"), and its parameters
- * checked; NULL params are an empty object. OV_ENOTFOUND names the nearest operation.
+ * The operation with this name or alias ("overseer.goal.create", "overseer.status"), and its
+ * parameters checked; NULL params are an empty object. OV_ENOTFOUND names the nearest operation.
  */
 int op_find(str name, const value *params, const struct op **ret, struct ov_err *err);
 /* Types, limits, required and unknown parameters, by the row. */

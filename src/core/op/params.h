@@ -1,7 +1,8 @@
 #pragma once
 /*
- * What each operation takes, as a struct: pr_goal_pause of "goal.pause", with a member per parameter of its row
- * and has_NAME, which tells whether it was given. Filled once, after the check, for whoever carries it out.
+ * What each operation takes, as a struct: pr_goal_pause of "goal.pause", with a member per
+ * parameter of its row and has_NAME, which tells whether it was given. Filled once, after the
+ * check, for whoever carries it out.
  */
 #include "core/op/op.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * What came of an effect: the executor fills it, and it goes to the core as the parameters of the command
- * effect.end. Which struct of core/outcome/outcomes.def comes with it follows from the effect's kind;
- * starting, stopping and telling runs have none.
+ * What came of an effect: the executor fills it, and it goes to the core as the parameters of the
+ * command effect.end. Which struct of core/outcome/outcomes.def comes with it follows from the
+ * effect's kind; starting, stopping and telling runs have none.
  */
 #include "core/message/message.h"
 #include "core/model/model.h"

@@ -226,8 +226,8 @@ static bool creeps(const struct sample *s, const struct thresholds *t)
 }
 
 /*
- * Where this went wrong for the last time, as the number of an iteration: two good ones in a row end
- * an episode. 0: before what is kept.
+ * Where this went wrong for the last time, as the number of an iteration: two good ones in a row
+ * end an episode. 0: before what is kept.
  */
 static uint64_t episode(const struct history *h, const struct thresholds *t,
 		bool (*bad)(const struct sample *, const struct thresholds *))

@@ -1,11 +1,12 @@
 #pragma once
 /*
- * The detectors: patterns in the newest iterations of a node that do not get better by themselves. Each
- * looks at a bounded window of prepared samples, so that a check costs the same after ten iterations and
- * after ten thousand; it allocates nothing. A detector without its evidence says nothing.
+ * The detectors: patterns in the newest iterations of a node that do not get better by themselves.
+ * Each looks at a bounded window of prepared samples, so that a check costs the same after ten
+ * iterations and after ten thousand; it allocates nothing. A detector without its evidence
+ * says nothing.
  *
- * Two steps: `detect` finds (numbers only, for every check), `detection_describe` puts what was found
- * into words (only when there is something to say).
+ * Two steps: `detect` finds (numbers only, for every check), `detection_describe` puts what was
+ * found into words (only when there is something to say).
  */
 #include "base/ov.h"
 #include "core/model/limits.h"
@@ -83,8 +84,8 @@ void detection_describe(struct arena *a, const struct detect_context *cx, const 
 str detection_fingerprint(struct arena *a, const struct detect_context *cx, const struct found *f);
 /*
  * The level that answers it. An abort for burn of what is nearly complete (90 %) becomes a pause;
- * LEVEL_NONE: nobody wants to know. A thing found with a fingerprint that was answered at the same or a
- * higher severity is nothing new.
+ * LEVEL_NONE: nobody wants to know. A thing found with a fingerprint that was answered at the same
+ * or a higher severity is nothing new.
  */
 enum level detection_level(const struct oversight *o, const struct history *h,
 		const struct found *f);

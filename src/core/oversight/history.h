@@ -1,9 +1,9 @@
 #pragma once
 /*
- * The history of a loop as a document, for `overseer detect`: {"history": [...]} or JSON Lines, in the
- * seed's names. Everything is checked: what is unknown or mistyped is an error that names its path,
- * never a silent zero; only `number` and `analysis` must be there. Pure. The caller gives what was read
- * to loop_done; texts live in the arena.
+ * The history of a loop as a document, for `overseer detect`: {"history": [...]} or JSON Lines, in
+ * the seed's names. Everything is checked: what is unknown or mistyped is an error that names its
+ * path, never a silent zero; only `number` and `analysis` must be there. Pure. The caller gives
+ * what was read to loop_done; texts live in the arena.
  */
 #include "base/ov.h"
 #include "core/oversight/detect.h"

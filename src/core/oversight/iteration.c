@@ -18,7 +18,10 @@ enum {
 /* The number that an iteration of this run has, or will have. */
 static int64_t iteration_number(const struct node *n, const struct run *r)
 {
-	/* A number that is not the newest cannot be replaced: what is judged so late is another one. */
+	/*
+	 * A number that is not the newest cannot be replaced: what is judged so late is
+	 * another one.
+	 */
 	return r->iteration && r->iteration == n->watch.iterations_n ? r->iteration
 								     : n->watch.iterations_n + 1;
 }
@@ -55,7 +58,10 @@ static str check_error(struct arena *a, const struct run *r)
 	return arena_str(a, utf8_truncate(buf_str(&b), ERROR_MAX));
 }
 
-/* An exit status says next to nothing: two are the same error when what the agent wrote last is the same, too. */
+/*
+ * An exit status says next to nothing: two are the same error when what the agent wrote last is
+ * the same, too.
+ */
 static bool says_nothing(const struct run *r)
 {
 	return r->cause == CAUSE_RUN && r->trouble == TROUBLE_NONE && !r->message.n && !r->signal;
@@ -100,7 +106,9 @@ static struct update report_of(struct arena *a, const struct node *n, const stru
 static void take_words(struct arena *a, const struct node *n, const struct update *report,
 		struct iteration *it)
 {
-	/* A long objective has more words than any summary: what the task is called counts as well. */
+	/*
+	 * A long objective has more words than any summary: what the task is called counts as well.
+	 */
 	const str aims[] = { n->def.objective, n->def.name, n->goal->title };
 	str texts[SAID_LIST + 1];
 	size_t count = 0;

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * An iteration made of a judged run: what went wrong, what it touched, what our check said of it, what
- * it used, and how near its own words are to the task. Only what was seen, or is labelled as said by
- * the agent. Pure.
+ * An iteration made of a judged run: what went wrong, what it touched, what our check said of it,
+ * what it used, and how near its own words are to the task. Only what was seen, or is labelled as
+ * said by the agent. Pure.
  */
 #include "base/ov.h"
 #include "core/model/model.h"

@@ -103,14 +103,17 @@ bool repetition_calls(const struct policy *p, const struct assignment *as,
 }
 
 /*
- * Whoever writes all the time is never looked at for its silence: so its tree is looked at when this
- * begins to look like a loop, for something to compare with, and again when it does.
+ * Whoever writes all the time is never looked at for its silence: so its tree is looked at when
+ * this begins to look like a loop, for something to compare with, and again when it does.
  */
 enum repetition_look repetition_output(const struct policy *p, const struct assignment *as,
 		const struct observation *o)
 {
 	struct oversight v;
-	/* A change that a look saw may be older than the loop: from then on it is nothing but a loop. */
+	/*
+	 * A change that a look saw may be older than the loop: from then on it is nothing but
+	 * a loop.
+	 */
 	ov_time since = MAX(o->same_since, o->tree_at), lasted = o->same_at - since;
 
 	oversight_for(p, as->node->goal, as->node, &v);

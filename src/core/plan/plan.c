@@ -48,7 +48,9 @@ void plan_check_problem(struct plan_checking *c, str path, const char *fmt, ...)
 static void check_node(struct plan_checking *c, str path, enum node_tier tier, int parent,
 		const value *doc);
 
-/* The last of the nodes so far follows the one before it, and waits for it where they are in order. */
+/*
+ * The last of the nodes so far follows the one before it, and waits for it where they are in order.
+ */
 static void link_sibling(struct plan_checking *c, int self, int parent, int before, bool ordered)
 {
 	struct plan_node *nodes = c->r->nodes.p;
@@ -175,7 +177,10 @@ static void unknown_dep(struct plan_checking *c, str path, str id)
 	vec_last(&c->r->problems).elsewhere = true;
 }
 
-/* The finished nodes and those that are gone: what a dependency may name besides the document's own. */
+/*
+ * The finished nodes and those that are gone: what a dependency may name besides the
+ * document's own.
+ */
 static bool goal_has_finished(const struct plan_checking *c, str id)
 {
 	const struct node *n = c->rules->goal ? state_node(c->rules->state, c->rules->goal->id, id)

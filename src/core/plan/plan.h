@@ -18,13 +18,14 @@ struct state;
 /* By what a document is judged. */
 struct plan_rules {
 	struct plan_limits limits;
-	bool model;         /* written by a model: only keys that a model may say */
-	const value *roles; /* of a model's plan: the roles that it may name, as texts; NULL: none */
+	bool model; /* written by a model: only keys that a model may say */
+	/* of a model's plan: the roles that it may name, as texts; NULL: none */
+	const value *roles;
 	/* The goal whose next plan it would be, or NULL: its finished nodes can be depended on. */
 	const struct state *state;
 	const struct goal *goal;
-	const struct policy *
-			policy; /* NULL, or who is configured: tasks that nobody can take are told */
+	/* NULL, or who is configured: tasks that nobody can take are told */
+	const struct policy *policy;
 };
 
 #define PLAN_RULES_WRITTEN ((struct plan_rules){ .limits = PLAN_LIMITS_WRITTEN })

@@ -36,6 +36,8 @@ struct plan_diff {
 struct plan_diff plan_diff(struct arena *a, const value *before, const value *after);
 /* The ids of one kind of change. */
 value *plan_diff_ids(struct arena *a, const struct plan_diff *d, enum plan_change_kind kind);
-/* {"added": [...], "changed": [{"id", ..., "changes": [{"key", "from", "to"}]}], "removed", "kept"}, with
- * "sequential" where the plans themselves differ in that. */
+/*
+ * {"added": [...], "changed": [{"id", ..., "changes": [{"key", "from", "to"}]}], "removed",
+ * "kept"}, with "sequential" where the plans themselves differ in that.
+ */
 value *plan_diff_view(struct arena *a, const struct plan_diff *d);

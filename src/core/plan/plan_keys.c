@@ -1,4 +1,7 @@
-/* The keys of a plan document: where each may stand, what it must be, and whether a model may use it. */
+/*
+ * The keys of a plan document: where each may stand, what it must be, and whether a model may
+ * use it.
+ */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -158,7 +161,9 @@ static void check_paths(struct plan_checking *c, str path, const value *v)
 	}
 }
 
-/* Absent, nothing is narrowed; present but empty, somebody meant something that this would not say. */
+/*
+ * Absent, nothing is narrowed; present but empty, somebody meant something that this would not say.
+ */
 static void check_tools(struct plan_checking *c, str path, const value *v)
 {
 	struct ov_err err;
@@ -179,7 +184,9 @@ static void check_risk(struct plan_checking *c, str path, const value *v)
 	plan_check_problem(c, path, "a risk is low, med or high");
 }
 
-/* People may plan for roles that are configured later. A model has to choose among those there are. */
+/*
+ * People may plan for roles that are configured later. A model has to choose among those there are.
+ */
 static void check_role(struct plan_checking *c, str path, const value *v)
 {
 	const value *roles = c->rules->roles;

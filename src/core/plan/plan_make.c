@@ -139,7 +139,10 @@ static value *fallback_acceptance(struct arena *a, const struct goal *g)
 	return list;
 }
 
-/* Cut to what a plan takes: a text grows when what stands for a secret in it is longer than that was. */
+/*
+ * Cut to what a plan takes: a text grows when what stands for a secret in it is longer than
+ * that was.
+ */
 value *plan_fallback(struct arena *a, const struct goal *g)
 {
 	str name = utf8_truncate(g->title, LIMIT_NAME);

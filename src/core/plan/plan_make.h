@@ -1,7 +1,8 @@
 #pragma once
 /*
  * Plan documents made by us: of a goal's nodes as they stand, and the plan of last resort from the
- * goal's own words. Both pass plan_check. Everything lives in the arena or is borrowed from the goal.
+ * goal's own words. Both pass plan_check. Everything lives in the arena or is borrowed from
+ * the goal.
  */
 #include "core/state/state.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * What the plan_*.c files and the fold of plans share: which member of a document is which field of a
- * node, and the table of the keys that a document may have.
+ * What the plan_*.c files and the fold of plans share: which member of a document is which field of
+ * a node, and the table of the keys that a document may have.
  */
 #include "core/model/model.h"
 #include "core/plan/plan.h"
@@ -15,11 +15,17 @@ struct plan_member {
 extern const struct plan_member plan_members[];
 extern const size_t plan_members_n;
 
-/* What is read of documents that need not be checked yet: empty, false or NULL where it is not said. */
+/*
+ * What is read of documents that need not be checked yet: empty, false or NULL where it is
+ * not said.
+ */
 str plan_id(const value *node);
 bool plan_is_sequential(const value *doc);
 const value *plan_goal(const value *doc);
-/* The children of a node of a document, or of the document itself with tier -1; NULL when it has none. */
+/*
+ * The children of a node of a document, or of the document itself with tier -1; NULL when it
+ * has none.
+ */
 const value *plan_children(const value *doc, int tier);
 /* Members that say nothing: "", [], false, null. Left out, the document means the same. */
 bool plan_member_empty(const value *v);

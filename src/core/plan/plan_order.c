@@ -1,8 +1,9 @@
 /*
- * What waits for what in a plan document. Each node has two moments: it may start, and it is done. What
- * must come before what: done(n) after start(n); start(child) after start(parent); done(parent) after
- * done(child); start(n) after done(d) for every dependency d, and after done(b) for the node b before it
- * where their parent is sequential. A cycle among these can never be worked off.
+ * What waits for what in a plan document. Each node has two moments: it may start, and it is done.
+ * What must come before what: done(n) after start(n); start(child) after start(parent);
+ * done(parent) after done(child); start(n) after done(d) for every dependency d, and after done(b)
+ * for the node b before it where their parent is sequential. A cycle among these can never
+ * be worked off.
  */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -11,7 +12,10 @@
 
 enum colour { NEW, ON_PATH, FINISHED };
 
-/* A moment on the path, and which of the moments before it comes next: a plan may be one long chain. */
+/*
+ * A moment on the path, and which of the moments before it comes next: a plan may be one
+ * long chain.
+ */
 struct place {
 	int moment;
 	size_t edge; /* the next: of a start, the parent, the node before, then dependencies */
@@ -84,7 +88,10 @@ static bool names(const struct plan_node *n, str id)
 	return false;
 }
 
-/* Why it cannot be resolved by looking at deps alone, where a link is made by "sequential"; else "". */
+/*
+ * Why it cannot be resolved by looking at deps alone, where a link is made by "sequential";
+ * else "".
+ */
 static str sequential_link(const struct search *s, size_t from)
 {
 	const struct plan_node *nodes = s->c->r->nodes.p;

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * The pool of tasks: a command that gives out one task per call. What its end and its output mean is
- * decided here, the same for whoever ran it.
+ * The pool of tasks: a command that gives out one task per call. What its end and its output mean
+ * is decided here, the same for whoever ran it.
  */
 #include "base/ov.h"
 #include "core/model/model.h"
@@ -20,7 +20,8 @@ struct pool_end {
 ov_time pool_longest_wait(const struct policy *p);
 
 /*
- * Exit status 0 with a text is a task, or is refused when it is too long; 0 with blanks only or 4 is
- * none now, everything else a failure. *ret_text is the task, or why there is none; in the arena.
+ * Exit status 0 with a text is a task, or is refused when it is too long; 0 with blanks only or 4
+ * is none now, everything else a failure. *ret_text is the task, or why there is none; in
+ * the arena.
  */
 enum effect_outcome pool_judge(struct arena *a, const struct pool_end *e, str *ret_text);

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * Who calls an operation, and whether it may. The table of operations names the callers that each is
- * for; what the system knows of the other end of a connection makes a caller of it. Both are decided
- * here and nowhere else, for the socket and for HTTP alike. Pure.
+ * Who calls an operation, and whether it may. The table of operations names the callers that each
+ * is for; what the system knows of the other end of a connection makes a caller of it. Both are
+ * decided here and nowhere else, for the socket and for HTTP alike. Pure.
  */
 #include "base/err.h"
 #include "base/ov.h"
@@ -37,10 +37,11 @@ enum caller_place {
 struct caller_facts {
 	bool own; /* no connection at all: the daemon asks itself */
 	enum caller_place place;
-	bool runs_live; /* or one has ended a moment ago, or one of another store may be the caller */
+	/* or one has ended a moment ago, or one of another store may be the caller */
+	bool runs_live;
 	/*
-	 * HTTP: the socket's holder was looked for among the processes of the runs, and a run without
-	 * a sandbox has some that could not be looked at.
+	 * HTTP: the socket's holder was looked for among the processes of the runs, and a run
+	 * without a sandbox has some that could not be looked at.
 	 */
 	bool hidden;
 };

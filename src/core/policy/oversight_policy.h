@@ -1,9 +1,9 @@
 #pragma once
 /*
- * What oversight goes by: the thresholds of the detectors, and which level answers which detection. One
- * table (thresholds.c) has every name, range, unit and the values of the presets; the options of
- * [oversight], `detect --set`, and what goals and nodes say of their own are read by it. What is said
- * nearer wins, key by key: preset, configuration, goal, node. Pure.
+ * What oversight goes by: the thresholds of the detectors, and which level answers which detection.
+ * One table (thresholds.c) has every name, range, unit and the values of the presets; the options
+ * of [oversight], `detect --set`, and what goals and nodes say of their own are read by it. What is
+ * said nearer wins, key by key: preset, configuration, goal, node. Pure.
  */
 #include "base/ov.h"
 #include "core/model/transition.h"
@@ -23,7 +23,10 @@ enum preset { PRESETS(PRESET_ENUM) PRESET_COUNT };
 #undef PRESET_ENUM
 extern const struct status_table presets;
 
-/* Units as in core/model/model_oversight.h. A threshold that is reached counts (similarity: that is not). */
+/*
+ * Units as in core/model/model_oversight.h. A threshold that is reached counts (similarity: that
+ * is not).
+ */
 struct thresholds {
 	int64_t same_error_count;       /* stuck: of the same error, high */
 	int64_t critical_error_count;   /* the same, critical */
@@ -41,7 +44,10 @@ struct thresholds {
 	int64_t coverage_drop_centi;
 };
 
-/* What a pause holds. auto: the node while other work of its goal can go on without it, else the goal. */
+/*
+ * What a pause holds. auto: the node while other work of its goal can go on without it, else
+ * the goal.
+ */
 enum pause_scope { PAUSE_AUTO, PAUSE_GOAL, PAUSE_NODE };
 
 struct oversight {
@@ -52,8 +58,8 @@ struct oversight {
 
 void oversight_preset(struct oversight *ret, enum preset preset);
 /*
- * Takes over what the object says ({"stuck": {"same_error_count": 2}}, preset included; names also in
- * camelCase), or nothing of it.
+ * Takes over what the object says ({"stuck": {"same_error_count": 2}}, preset included; names also
+ * in camelCase), or nothing of it.
  */
 int oversight_merge(struct oversight *o, const value *doc, struct ov_err *err);
 /* "stuck.same_error_count=2", as of `detect --set`; "stuck.same_error_count=" says nothing. */

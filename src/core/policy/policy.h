@@ -74,8 +74,9 @@ struct accept_commands policy_accept(const struct policy *p, const struct goal *
 /* Is there a command that judges work on the node? */
 bool policy_checks(const struct policy *p, const struct node *n);
 /*
- * Will finished work wait for a person only because nothing checks it? Asked about the configuration
- * as a whole: tasks of the pool (automatic) or others, with no check command of their own.
+ * Will finished work wait for a person only because nothing checks it? Asked about the
+ * configuration as a whole: tasks of the pool (automatic) or others, with no check command of
+ * their own.
  */
 bool policy_waits_unchecked(const struct policy *p, bool automatic);
 /* What people are told when it is so, and what to do about it. */
@@ -90,8 +91,8 @@ bool agent_allowed(const struct policy *p, str name);
 /* May work of one agent be given to the other one? To the same one always. */
 bool cross_allowed(const struct policy *p, str from, str to);
 /*
- * Why there is nobody of this name to give work to, with the agents that are configured; empty when there
- * is. An empty name means the default agent. NO_AGENT_NEXT is what to do about it.
+ * Why there is nobody of this name to give work to, with the agents that are configured; empty when
+ * there is. An empty name means the default agent. NO_AGENT_NEXT is what to do about it.
  */
 str policy_no_agent(struct arena *a, const struct policy *p, str want);
 /* The same of the default agent, where agents are configured and none of them is it. */
@@ -155,7 +156,8 @@ struct policy {
 	ov_time limit_base, limit_max; /* between tries of an agent with a limit of unknown end */
 	ov_time remind_after;          /* between reminders of an escalation */
 	int64_t max_reminders;
-	ov_time default_after; /* questions of agents are answered by default after this; 0: never */
+	/* questions of agents are answered by default after this; 0: never */
+	ov_time default_after;
 
 	const struct policy_channel *channels; /* by which people outside can be told */
 	size_t channels_n;

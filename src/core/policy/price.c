@@ -4,7 +4,10 @@
 
 #define MILLION 1000000
 
-/* How much of the name the entry decides by: all of it counts more than any beginning; -1: it does not. */
+/*
+ * How much of the name the entry decides by: all of it counts more than any beginning; -1: it
+ * does not.
+ */
 static int64_t match(const struct price *p, str model)
 {
 	str head;

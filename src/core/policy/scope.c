@@ -117,7 +117,10 @@ static size_t table_size(const struct agent_format *f)
 	return n;
 }
 
-/* What both lists allow: entries of one that lie within the other, and tools that each names its own way. */
+/*
+ * What both lists allow: entries of one that lie within the other, and tools that each names
+ * its own way.
+ */
 static void meet_allow(struct arena *a, const struct agent_format *f, const struct tool_scope *x,
 		const struct tool_scope *y, struct tool_scope *ret)
 {

@@ -1,13 +1,13 @@
 #pragma once
 /*
  * The one table of what oversight goes by: its names, units, ranges, and the values of the presets.
- * The options of [oversight] and everything that reads or shows thresholds are made from it. Private
- * to core.
+ * The options of [oversight] and everything that reads or shows thresholds are made from it.
+ * Private to core.
  *
  * X(group, key, type, member of struct oversight, least, most, default, strict, relaxed, ci, help)
  *
- * Documents write the names in camelCase ("sameErrorCount"). MILLI is thousandths, CENTI hundredths:
- * people write both with a decimal point.
+ * Documents write the names in camelCase ("sameErrorCount"). MILLI is thousandths, CENTI
+ * hundredths: people write both with a decimal point.
  */
 #include "core/model/limits.h"
 #include "core/policy/oversight_policy.h"

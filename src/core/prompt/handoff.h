@@ -1,10 +1,10 @@
 #pragma once
 /*
- * Handoffs (crystallizations): what whoever goes on with a piece of work, or comes back to it later,
- * needs to know, with where to look it up. Of a node without children it is made of what its agents
- * reported and of what was seen; of a parent or a goal, of the handoffs of its parts. Built from
- * records alone, bounded, and free of secrets. What git and our own check showed is kept apart from
- * what an agent only claims.
+ * Handoffs (crystallizations): what whoever goes on with a piece of work, or comes back to it
+ * later, needs to know, with where to look it up. Of a node without children it is made of what its
+ * agents reported and of what was seen; of a parent or a goal, of the handoffs of its parts. Built
+ * from records alone, bounded, and free of secrets. What git and our own check showed is kept apart
+ * from what an agent only claims.
  */
 #include "base/ov.h"
 #include "core/model/model.h"
@@ -38,8 +38,8 @@ struct handoff_part {
 };
 
 /*
- * As handoff_leaf, of a whole all of whose parts are finished. oversight: lines about what helped the
- * whole, or NULL; those of its parts follow them, HANDOFF_OVERSIGHT in all.
+ * As handoff_leaf, of a whole all of whose parts are finished. oversight: lines about what helped
+ * the whole, or NULL; those of its parts follow them, HANDOFF_OVERSIGHT in all.
  */
 value *handoff_whole(struct arena *a, const struct handoff_part *parts, size_t n,
 		const value *oversight);

@@ -169,7 +169,10 @@ static str unfence(str s)
 
 	if (!str_starts(s, STR("```")) || !str_split(&rest, '\n', &line))
 		return s;
-	/* An info string is a word: anything else after the fence is text that does not belong there. */
+	/*
+	 * An info string is a word: anything else after the fence is text that does not
+	 * belong there.
+	 */
 	line = str_trim(str_sub(line, 3, SIZE_MAX));
 	if (str_find_byte(line, ' ') < line.n || str_find_byte(line, '`') < line.n)
 		return s;

@@ -1,16 +1,17 @@
 #pragma once
 /*
- * Asking a model for a plan, as a pure machine: the prompt, then for each answer either acceptance, a
- * repair prompt with everything that was wrong, or giving up. Whoever asks the model is outside. An
- * answer is untrusted: it is strict JSON of the shape that its purpose demands, or it is refused.
- * A model plans work; it sets no policy. Of the keys of a plan it may use those whose row says so (plan_keys).
+ * Asking a model for a plan, as a pure machine: the prompt, then for each answer either acceptance,
+ * a repair prompt with everything that was wrong, or giving up. Whoever asks the model is outside.
+ * An answer is untrusted: it is strict JSON of the shape that its purpose demands, or it is
+ * refused. A model plans work; it sets no policy. Of the keys of a plan it may use those whose row
+ * says so (plan_keys).
  *
  *   create    a plan document (core/plan/plan.h)
  *   split     {"subtasks": [...]} for one stalled node; gives the goal's plan with that node split
  *   diagnose  {"actions": [...]}, of the rungs of the recovery ladder that are still allowed
  *
- * Everything lives in the arena that planner_init was given; what the task points to is borrowed and
- * must live as long.
+ * Everything lives in the arena that planner_init was given; what the task points to is borrowed
+ * and must live as long.
  */
 #include "base/ov.h"
 #include "core/outcome/outcome.h"

@@ -1,7 +1,8 @@
 /*
- * Answers of a model, checked by purpose: a whole plan, the parts of one node, or what to do about a
- * stall. Nothing that a model wrote is run by a shell of ours, and what a person said about the node (its
- * agent, its priority, how it is watched, what it may touch) holds for the parts that a model makes of it.
+ * Answers of a model, checked by purpose: a whole plan, the parts of one node, or what to do about
+ * a stall. Nothing that a model wrote is run by a shell of ours, and what a person said about the
+ * node (its agent, its priority, how it is watched, what it may touch) holds for the parts that a
+ * model makes of it.
  */
 #include "base/arena.h"
 #include "base/err.h"
@@ -189,8 +190,8 @@ static int risk_rank(const value *node)
 }
 
 /*
- * What a person took from a subtask while it was there stays taken from its parts. Such a list of allowed
- * tools is within the plan's own, so it stands for both.
+ * What a person took from a subtask while it was there stays taken from its parts. Such a list of
+ * allowed tools is within the plan's own, so it stands for both.
  */
 static void narrow_tools(struct arena *a, value *part, const value *narrowed)
 {

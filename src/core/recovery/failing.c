@@ -1,7 +1,7 @@
 /*
- * Agents that fail again and again, on several tasks of ordinary goals: their lane waits until a person
- * answers. There is one entry of the inbox for it. The entries of tasks that were given up because of
- * the agent become part of it, and its answer has these tasks tried again.
+ * Agents that fail again and again, on several tasks of ordinary goals: their lane waits until a
+ * person answers. There is one entry of the inbox for it. The entries of tasks that were given up
+ * because of the agent become part of it, and its answer has these tasks tried again.
  */
 #include "base/arena.h"
 #include "base/buf.h"

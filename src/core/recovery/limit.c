@@ -1,7 +1,8 @@
 /*
  * Agents that cannot work for a while: rate limited, or logged out. That is nobody's failure and no
- * stall: the slot is freed, the node keeps its worktree until the limit resets or a person has logged
- * in again, and meanwhile nothing else is given to the same agent. The reasons are rows of core/capacity/lane.h.
+ * stall: the slot is freed, the node keeps its worktree until the limit resets or a person has
+ * logged in again, and meanwhile nothing else is given to the same agent. The reasons are rows of
+ * core/capacity/lane.h.
  */
 #include "base/arena.h"
 #include "base/duration.h"
@@ -112,7 +113,10 @@ static bool asks_for(const struct escalation *x, str agent)
 	return x->ask == ASK_LOGIN && lane_is_named(x, agent);
 }
 
-/* Asked once for the agent, however many of its nodes wait. It is what one run said, which may be wrong. */
+/*
+ * Asked once for the agent, however many of its nodes wait. It is what one run said, which may
+ * be wrong.
+ */
 static void ask_for_login(struct decide_ctx *cx, const struct assignment *as)
 {
 	const struct run *r = as->run;
@@ -210,8 +214,9 @@ static void limit_is_over(struct decide_ctx *cx, const struct lane *l, str reaso
 }
 
 /*
- * A run that began after the limit was seen worked; or one that was under way then ended well since, where
- * the limit is but what another one said. What was said with its end may well let a run finish.
+ * A run that began after the limit was seen worked; or one that was under way then ended well
+ * since, where the limit is but what another one said. What was said with its end may well let
+ * a run finish.
  */
 static bool disproves(const struct run *r, ov_time claimed_at, bool said_until)
 {
@@ -256,7 +261,10 @@ static str limit_words(const struct run *r, enum block_kind kind)
 					.people);
 }
 
-/* So far ahead it is believed of two assignments; before that, and where it is wrong, a run finds out. */
+/*
+ * So far ahead it is believed of two assignments; before that, and where it is wrong, a run
+ * finds out.
+ */
 static void limit_far(struct decide_ctx *cx, const struct assignment *as, struct limit *l)
 {
 	ov_time said = as->run->resets_at;
@@ -274,9 +282,9 @@ static void limit_far(struct decide_ctx *cx, const struct assignment *as, struct
 }
 
 /*
- * How often in a row, and until when. Runs that were under way together meet the same limit: that is
- * one time, and what one of them knows of its end holds for all. Where nobody knows it, the agent is
- * tried again, later each time.
+ * How often in a row, and until when. Runs that were under way together meet the same limit: that
+ * is one time, and what one of them knows of its end holds for all. Where nobody knows it, the
+ * agent is tried again, later each time.
  */
 static void limit_measure(struct decide_ctx *cx, const struct assignment *as, struct limit *l)
 {
@@ -310,8 +318,8 @@ static void limit_measure(struct decide_ctx *cx, const struct assignment *as, st
 }
 
 /*
- * It began before a person said that the agent is logged in: it only shows how it was before that. A
- * run that began later will show it if it is still so.
+ * It began before a person said that the agent is logged in: it only shows how it was before that.
+ * A run that began later will show it if it is still so.
  */
 static bool is_old_news(struct decide_ctx *cx, const struct assignment *as, enum block_kind kind)
 {

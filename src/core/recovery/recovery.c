@@ -196,7 +196,10 @@ static void ask_as_advised(struct decide_ctx *cx, const value *advice, struct es
 	x->options = texts_from(cx->arena, value_at(advice, "options"));
 }
 
-/* Whoever waits for a permission is not given it by us: the tools of its agent are the person's to set. */
+/*
+ * Whoever waits for a permission is not given it by us: the tools of its agent are the person's
+ * to set.
+ */
 static str stall_question(struct decide_ctx *cx, const struct decision *d)
 {
 	if (d->waiting_for.n)
@@ -221,7 +224,9 @@ static void rung_escalate(struct decide_ctx *cx, const struct decision *d)
 	emit_rung(cx, d);
 	ask_as_advised(cx, advice_for(cx, d), &spec);
 	escalate_about(cx, about_assignment(as), &spec);
-	/* It is ended only on the word of two signals; otherwise it goes on until a person decides. */
+	/*
+	 * It is ended only on the word of two signals; otherwise it goes on until a person decides.
+	 */
 	if (running && d->quiet < 2)
 		return;
 	node_block_as(cx, d->node, running ? BLOCK_STALLED : BLOCK_FAILED, d->node->stall.reason,

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * Recovery, as events: signs of life, stalls and the rungs of the ladder; agents that are out of quota, are
- * logged out or fail again and again; and the time that passes for those who wait.
+ * Recovery, as events: signs of life, stalls and the rungs of the ladder; agents that are out of
+ * quota, are logged out or fail again and again; and the time that passes for those who wait.
  */
 #include "core/decide/emit.h"
 /* Ends a run that has done its work; what it made is judged. */

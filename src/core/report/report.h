@@ -1,8 +1,9 @@
 #pragma once
 /*
- * Reports: how a goal went, how well the detectors do, and what happened while nobody looked, all of it
- * from the log. Each is a fold of its own over the events, in bounded memory, and ends as a document
- * (core/report/documents.def). Pure: the caller reads the log, and cli/report makes Markdown and HTML of it.
+ * Reports: how a goal went, how well the detectors do, and what happened while nobody looked, all
+ * of it from the log. Each is a fold of its own over the events, in bounded memory, and ends as a
+ * document (core/report/documents.def). Pure: the caller reads the log, and cli/report makes
+ * Markdown and HTML of it.
  */
 #include "base/ov.h"
 #include "core/event/event.h"
@@ -21,8 +22,9 @@ void report_goal_add(struct report_goal *r, const struct event *e);
 /* Was the creation of the goal among the events? Otherwise they begin too late. */
 bool report_goal_begun(const struct report_goal *r);
 /*
- * The document, which shares nothing with the rest; what the log does not say comes from the state as it is
- * after those events. Usage: by resource used, estimate and limit, from who knows what is under way; or NULL.
+ * The document, which shares nothing with the rest; what the log does not say comes from the state
+ * as it is after those events. Usage: by resource used, estimate and limit, from who knows what is
+ * under way; or NULL.
  */
 value *report_goal_view(struct arena *a, const struct report_goal *r, const struct state *s,
 		const value *usage, ov_time now);

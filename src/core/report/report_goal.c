@@ -1,4 +1,6 @@
-/* How a goal went: progress, spending, iterations, detections, notices and questions, from the log. */
+/*
+ * How a goal went: progress, spending, iterations, detections, notices and questions, from the log.
+ */
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/map.h"

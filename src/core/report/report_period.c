@@ -375,8 +375,8 @@ static int64_t count_completed(const struct report_period *r, const struct state
 }
 
 /*
- * What the goal could spend in the period: its budget less what it had spent before. The budget of auto
- * mode is one for all of its goals, and of every 24 hours. -1: there is no limit.
+ * What the goal could spend in the period: its budget less what it had spent before. The budget of
+ * auto mode is one for all of its goals, and of every 24 hours. -1: there is no limit.
  */
 static int64_t could_spend(const struct report_period *r, const struct goal_note *t,
 		const struct goal *g, const struct policy *policy, ov_time now)

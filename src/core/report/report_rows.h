@@ -1,7 +1,7 @@
 #pragma once
 /*
- * What the folds of reports are made of: the newest rows of a list, and a curve in few points however
- * long it gets. Private to core/report/report*.
+ * What the folds of reports are made of: the newest rows of a list, and a curve in few points
+ * however long it gets. Private to core/report/report*.
  */
 #include "base/arena.h"
 #include "base/ov.h"
@@ -28,7 +28,10 @@ struct report_row *report_rows_add(struct report_rows *r);
 str report_row_text(struct report_row *row, str s);
 /* The struct anew, from the members of a record that it has too. */
 void report_row_take(const struct report_rows *r, struct report_row *row, const value *record);
-/* The newest one whose member at offset has this text or number; NULL: there is none, or it was dropped. */
+/*
+ * The newest one whose member at offset has this text or number; NULL: there is none, or it
+ * was dropped.
+ */
 struct report_row *report_rows_find(const struct report_rows *r, size_t offset, str text);
 struct report_row *report_rows_find_int(const struct report_rows *r, size_t offset, int64_t n);
 /* The structs, one after another; their texts stay where they are. */

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * What the record of the detectors says about their thresholds: a table of observations, each with what
- * is likely wrong and which option to change. Pure. Private to core/report/report*.
+ * What the record of the detectors says about their thresholds: a table of observations, each with
+ * what is likely wrong and which option to change. Pure. Private to core/report/report*.
  */
 #include "base/ov.h"
 #include "core/policy/oversight_policy.h"

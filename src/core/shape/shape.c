@@ -174,7 +174,10 @@ void *shape_fill(struct arena *a, const struct shape *s, const value *data)
 	return is;
 }
 
-/* Outcomes quote the output of programs: what is not text would not come back from the log as it was. */
+/*
+ * Outcomes quote the output of programs: what is not text would not come back from the log as
+ * it was.
+ */
 static value *text_value(struct arena *a, str s)
 {
 	return value_str(a, utf8_valid(s) ? arena_str(a, s) : utf8_clean(a, s));

@@ -1,24 +1,26 @@
 #pragma once
 /*
- * Structs that are written once, as rows, and stand in JSON elsewhere: events, what commands take, what
- * came of effects. Whoever has such rows keeps them in a .def,
+ * Structs that are written once, as rows, and stand in JSON elsewhere: events, what commands take,
+ * what came of effects. Whoever has such rows keeps them in a .def,
  *
- *	TEXT(REQ, session, "the agent's own id of it")
- *	ENUM(OPT, node_status, node_statuses, to, "what it becomes")
+ * 	TEXT(REQ, session, "the agent's own id of it")
+ * 	ENUM(OPT, node_status, node_statuses, to, "what it becomes")
  *
- * and expands it twice: after core/shape/members.def within a struct, after core/shape/rows.def within a table
- * of struct shape_field, where THIS is that struct. The .def ends with core/shape/end.def, which takes the
- * macros away; core/shape/none.def makes all rows nothing, for who wants the names of the structs alone.
- * A document is written SHAPE(report_task), rows, END(report_task): core/shape/structs.def makes struct
- * report_task of it, and core/shape/shapes.def, once, report_task_shape().
+ * and expands it twice: after core/shape/members.def within a struct, after core/shape/rows.def
+ * within a table of struct shape_field, where THIS is that struct. The .def ends with
+ * core/shape/end.def, which takes the macros away; core/shape/none.def makes all rows nothing, for
+ * who wants the names of the structs alone. A document is written SHAPE(report_task), rows,
+ * END(report_task): core/shape/structs.def makes struct report_task of it, and
+ * core/shape/shapes.def, once, report_task_shape().
  *
- * Types: TEXT str, NOTE a str that is cut to LIMIT_NOTE, NUM int64_t, FLAG bool, ENUM an enum with the table
- * of its words, TIME ov_time (null while it is 0), LIST struct texts, NUMS struct nums, TALLY an int64_t for
- * each of a table's words from one on, OBJECT and OBJECTS (an array of them) const value *, STRUCT and STRUCTS a
- * struct that has a shape, and an array of them (p, n). Needs: REQ is always there, as are TALLY, STRUCT and
- * STRUCTS; OPT is left out when it is zero, empty or NULL; MAYBE where that would say something else: has_NAME
- * tells whether it is there; NIL as MAYBE, with null for what is not. Pure; everything lives in the arena
- * that is given, or is borrowed.
+ * Types: TEXT str, NOTE a str that is cut to LIMIT_NOTE, NUM int64_t, FLAG bool, ENUM an enum with
+ * the table of its words, TIME ov_time (null while it is 0), LIST struct texts, NUMS struct nums,
+ * TALLY an int64_t for each of a table's words from one on, OBJECT and OBJECTS (an array of them)
+ * const value *, STRUCT and STRUCTS a struct that has a shape, and an array of them (p, n). Needs:
+ * REQ is always there, as are TALLY, STRUCT and STRUCTS; OPT is left out when it is zero, empty or
+ * NULL; MAYBE where that would say something else: has_NAME tells whether it is there; NIL as
+ * MAYBE, with null for what is not. Pure; everything lives in the arena that is given, or
+ * is borrowed.
  */
 #include "base/ov.h"
 #include "core/model/record.h"
@@ -92,7 +94,10 @@ const struct shape_field *shape_find(const struct shape *s, str name);
 int shape_check(const struct shape *s, const value *data, struct ov_err *err);
 /* The struct, from data that is, or will be, checked; texts are borrowed from data. */
 void *shape_fill(struct arena *a, const struct shape *s, const value *data);
-/* What is in the struct, as an object that shares nothing with it: texts are copied, and made UTF-8. */
+/*
+ * What is in the struct, as an object that shares nothing with it: texts are copied, and
+ * made UTF-8.
+ */
 value *shape_data(struct arena *a, const struct shape *s, const void *is);
 /* The names of what is there and need not be. */
 value *shape_given(struct arena *a, const struct shape *s, const void *is);

@@ -4,7 +4,10 @@
 #include "base/utf8.h"
 #include "core/state/state.h"
 
-/* Of tasks with one id in several goals: how many are told in a message, and how much of their titles. */
+/*
+ * Of tasks with one id in several goals: how many are told in a message, and how much of
+ * their titles.
+ */
 enum { CANDIDATES_TOLD = 4, CANDIDATE_TITLE = 40 };
 
 /* Collects what matches a text: an exact id wins over prefixes; two prefixes are ambiguous. */

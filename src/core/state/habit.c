@@ -27,7 +27,10 @@ struct habits *state_habits(struct state *s, str agent)
 		return h;
 	h = mem_zalloc(1, sizeof(*h));
 	record_set_str(&h->agent, agent);
-	/* By name: an agent of which nothing is learned yet has no place in the snapshot, but one here. */
+	/*
+	 * By name: an agent of which nothing is learned yet has no place in the snapshot, but
+	 * one here.
+	 */
 	vec_push(&s->habits, h);
 	for (size_t i = s->habits.n - 1; i && str_cmp(s->habits.p[i - 1]->agent, agent) > 0; i--) {
 		s->habits.p[i] = s->habits.p[i - 1];
@@ -54,10 +57,10 @@ void habits_free(struct habits *h)
 /* ---- learning ---- */
 
 /*
- * Asked after rather more than twice what is usual: runs that are a little slower than all before them
- * are no news, and the tail of a distribution is longer than fifty samples show. docs/quality.md has
- * what it costs and saves: with twice, every fourth false alarm more; with more, a later detection. The
- * shortest bucket makes it 2m15s at least.
+ * Asked after rather more than twice what is usual: runs that are a little slower than all before
+ * them are no news, and the tail of a distribution is longer than fifty samples show.
+ * docs/quality.md has what it costs and saves: with twice, every fourth false alarm more; with
+ * more, a later detection. The shortest bucket makes it 2m15s at least.
  */
 static ov_time with_margin(ov_time usual)
 {
@@ -207,7 +210,10 @@ void habits_fold(struct state *s, const struct event *e)
 			row = row_new(h, model, (enum activity)activity, tool);
 			added++;
 		}
-		/* Names of tools that became the same in the telling: one run must not teach as many. */
+		/*
+		 * Names of tools that became the same in the telling: one run must not teach
+		 * as many.
+		 */
 		if (!row || row->used_seq == e->seq)
 			continue;
 		add_counts(row, value_at(v, "counts"));
@@ -221,7 +227,10 @@ void habits_fold(struct state *s, const struct event *e)
 
 /* ---- judging ---- */
 
-/* It was asked, or told of, and spoke again by itself: what is usual for others does not hold for it. */
+/*
+ * It was asked, or told of, and spoke again by itself: what is usual for others does not hold
+ * for it.
+ */
 static bool was_asked_in_vain(const struct assignment *as)
 {
 	return as->run->mute_at || (as->node && as->node->stall.open && as->status != AS_STALLED);
@@ -242,7 +251,10 @@ static const struct habit *known(const struct assignment *as, const struct obser
 	return row && row->asked_after ? row : NULL;
 }
 
-/* One that was at work since it last spoke, and pauses in it, does not think: that is no measure for it. */
+/*
+ * One that was at work since it last spoke, and pauses in it, does not think: that is no
+ * measure for it.
+ */
 const struct habit *habit_silent(const struct assignment *as, const struct observation *o)
 {
 	if (!o || (o->doing == ACTIVITY_UNSAID && o->process_at > o->output_at))
@@ -262,8 +274,8 @@ ov_time idle_configured(const struct policy *p, const struct assignment *as)
 }
 
 /*
- * One who wrote down a duration is never made to wait longer than that. A default gives way to what is
- * known of an agent, up to `most`.
+ * One who wrote down a duration is never made to wait longer than that. A default gives way to what
+ * is known of an agent, up to `most`.
  */
 static ov_time bounded(ov_time after, ov_time configured, ov_time most, bool set)
 {
@@ -284,9 +296,9 @@ ov_time habit_idle(const struct policy *p, const struct assignment *as, const st
 }
 
 /*
- * Of an agent that says nothing, and whose runs were hardly ever at work in silence, one that is stands
- * out, though there are too few of them for a measure: half of the time that is given to those of which
- * nothing is known, and never less than the longest of them with its margin.
+ * Of an agent that says nothing, and whose runs were hardly ever at work in silence, one that is
+ * stands out, though there are too few of them for a measure: half of the time that is given to
+ * those of which nothing is known, and never less than the longest of them with its margin.
  */
 static ov_time rarely_busy(const struct policy *p, const struct assignment *as,
 		const struct habit *idle)

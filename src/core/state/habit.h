@@ -1,11 +1,12 @@
 #pragma once
 /*
- * What is usual for an agent: how long its runs are silent while they think, wait for a tool, start or
- * stand between turns, by model and by tool. Folded from silence.learned, which a run that ended well
- * leaves; kept in the state, bounded per agent. Once enough runs have shown it, the tick looks at a run
- * and asks it by what is usual for it, not by one duration for all.
+ * What is usual for an agent: how long its runs are silent while they think, wait for a tool, start
+ * or stand between turns, by model and by tool. Folded from silence.learned, which a run that ended
+ * well leaves; kept in the state, bounded per agent. Once enough runs have shown it, the tick looks
+ * at a run and asks it by what is usual for it, not by one duration for all.
  *
- * Learning moves the moment at which a run is asked, or a person is told. It never ends a run sooner.
+ * Learning moves the moment at which a run is asked, or a person is told. It never ends a
+ * run sooner.
  */
 #include "base/ov.h"
 #include "core/event/event.h"
@@ -32,8 +33,8 @@ void habits_fold(struct state *s, const struct event *e);
 void habits_take(struct state *s, struct habit *row);
 
 /*
- * What this run's present silence is measured by, when it does nothing and when it is busy; NULL: too
- * little is known. o may be NULL.
+ * What this run's present silence is measured by, when it does nothing and when it is busy; NULL:
+ * too little is known. o may be NULL.
  */
 const struct habit *habit_silent(const struct assignment *as, const struct observation *o);
 const struct habit *habit_busy(const struct assignment *as, const struct observation *o);
@@ -49,7 +50,7 @@ ov_time idle_configured(const struct policy *p, const struct assignment *as);
 /* "99.5 % of this agent's `pytest` calls answer within 4m" */
 str habit_words(struct arena *a, const struct habit *h);
 /*
- * [{"model", "activity", "tool", "samples", "runs", "within_ms", "text", "asked_after_ms"}]; the last is
- * absent while too little is known.
+ * [{"model", "activity", "tool", "samples", "runs", "within_ms", "text", "asked_after_ms"}]; the
+ * last is absent while too little is known.
  */
 value *habits_view(struct arena *a, const struct state *s, const struct policy *p, str agent);

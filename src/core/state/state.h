@@ -1,9 +1,9 @@
 #pragma once
 /*
  * All live objects, and the indexes over them. The state is the fold of the event log: only
- * core/fold/apply changes it, everything else reads. It owns its objects and their texts. Lists that
- * grow for ever (ended runs, finished assignments, closed escalations) keep their newest entries;
- * the log keeps all.
+ * core/fold/apply changes it, everything else reads. It owns its objects and their texts. Lists
+ * that grow for ever (ended runs, finished assignments, closed escalations) keep their newest
+ * entries; the log keeps all.
  */
 #include "base/map.h"
 #include "base/ov.h"
@@ -57,7 +57,10 @@ struct run *state_run(const struct state *s, str id);
 struct worker *state_worker(const struct state *s, str name);
 struct effect *state_effect(const struct state *s, str id);
 struct dispatch *state_dispatch(const struct state *s, str id);
-/* What a person was asked of this kind and has not answered, about the assignment where one is named; or NULL. */
+/*
+ * What a person was asked of this kind and has not answered, about the assignment where one is
+ * named; or NULL.
+ */
 const struct escalation *state_asked(const struct state *s, enum ask ask, str assignment);
 struct escalation *state_escalation(const struct state *s, int64_t number);
 struct notice *state_notice(const struct state *s, str id);
@@ -134,8 +137,8 @@ bool node_waits(const struct node *n);
 int64_t node_priority(const struct node *n);
 
 /*
- * For core/fold/apply and the snapshot only: they put objects in and keep the indexes true. Each takes
- * ownership of its object.
+ * For core/fold/apply and the snapshot only: they put objects in and keep the indexes true. Each
+ * takes ownership of its object.
  */
 void state_add_goal(struct state *s, struct goal *g);
 void state_add_node(struct state *s, struct goal *g, struct node *n);

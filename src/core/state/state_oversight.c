@@ -1,4 +1,7 @@
-/* Iterations, detections and notices in the state: kept with what they are about, the newest of them. */
+/*
+ * Iterations, detections and notices in the state: kept with what they are about, the newest
+ * of them.
+ */
 #include "base/alloc.h"
 #include "base/str.h"
 #include "core/state/state.h"

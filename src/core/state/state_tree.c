@@ -1,4 +1,7 @@
-/* A goal's nodes as a tree: what waits for what, which of them are ready, and what follows from the leaves. */
+/*
+ * A goal's nodes as a tree: what waits for what, which of them are ready, and what follows from
+ * the leaves.
+ */
 #include "base/str.h"
 #include "core/state/state.h"
 
@@ -26,8 +29,8 @@ bool node_waits(const struct node *n)
 }
 
 /*
- * One link to the sibling before says it all: that one is final only when all that is in it is, and it
- * waited for its own predecessor.
+ * One link to the sibling before says it all: that one is final only when all that is in it is, and
+ * it waited for its own predecessor.
  */
 static void link_before(struct goal *g, struct node *n, struct node *sibling)
 {
@@ -53,7 +56,10 @@ void state_link_nodes(struct state *s, struct goal *g)
 
 		n->position = i;
 		n->parent = n->before = NULL;
-		/* Who was removed stands for itself: no parent, nobody that waits for it or for whom it waits. */
+		/*
+		 * Who was removed stands for itself: no parent, nobody that waits for it or for
+		 * whom it waits.
+		 */
 		if (n->def.removed_in)
 			continue;
 		if (n->parent_id.n)
@@ -149,7 +155,9 @@ static size_t *leaf_count(struct goal *g, enum node_status status)
 	}
 }
 
-/* Each leaf remembers as what it was counted, so that one that changes costs no look at the others. */
+/*
+ * Each leaf remembers as what it was counted, so that one that changes costs no look at the others.
+ */
 static void recount_leaf(struct node *n)
 {
 	bool counts = node_is_leaf(n) && !n->def.removed_in;

@@ -1,9 +1,9 @@
 #pragma once
 /*
- * What was used up, by day, goal, agent and model: rows that are folded from goal.spent and kept in the
- * state. Their number is bounded; the oldest become one row per agent, so that the sum of all stays
- * the sum of what goals have spent. And the table that people are shown, with what runs under way have used so
- * far.
+ * What was used up, by day, goal, agent and model: rows that are folded from goal.spent and kept in
+ * the state. Their number is bounded; the oldest become one row per agent, so that the sum of all
+ * stays the sum of what goals have spent. And the table that people are shown, with what runs under
+ * way have used so far.
  */
 #include "base/map.h"
 #include "base/ov.h"

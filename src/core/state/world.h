@@ -1,5 +1,8 @@
 #pragma once
-/* What a question about the fleet is asked of: the state, and the policy that it is judged by. Borrowed. */
+/*
+ * What a question about the fleet is asked of: the state, and the policy that it is judged
+ * by. Borrowed.
+ */
 #include "core/policy/policy.h"
 #include "core/state/state.h"
 struct world {

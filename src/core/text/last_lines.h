@@ -1,8 +1,8 @@
 #pragma once
 /*
- * The last lines that an agent wrote before it failed, as people want to see them: without what steers a
- * terminal, without blank lines, at most LAST_LINES of them in LIMIT_LAST_LINES bytes. Pure. The
- * caller redacts first: what is left of a secret that was cut is not recognised any more.
+ * The last lines that an agent wrote before it failed, as people want to see them: without what
+ * steers a terminal, without blank lines, at most LAST_LINES of them in LIMIT_LAST_LINES bytes.
+ * Pure. The caller redacts first: what is left of a secret that was cut is not recognised any more.
  */
 #include "base/ov.h"
 

@@ -18,8 +18,8 @@ const struct redact_kind *redact_kinds(size_t *ret_n)
 }
 
 /*
- * What a byte may be the sign of. Most bytes of a text are the sign of nothing, or a letter inside a
- * word; the rest of the work is done for the others only.
+ * What a byte may be the sign of. Most bytes of a text are the sign of nothing, or a letter inside
+ * a word; the rest of the work is done for the others only.
  */
 enum {
 	SIGN_WORD = 1,  /* first letter of a known prefix */
@@ -111,9 +111,9 @@ static bool redact_pass(str s, bool phones, struct buf *out)
 }
 
 /*
- * What is hidden may have kept others apart (the lines of a key, between a header and its value), so
- * it is looked at again until nothing changes. Every pass turns more of the text into marks, which
- * are never hidden themselves: it ends.
+ * What is hidden may have kept others apart (the lines of a key, between a header and its value),
+ * so it is looked at again until nothing changes. Every pass turns more of the text into marks,
+ * which are never hidden themselves: it ends.
  */
 static str redact_with(struct arena *a, str s, bool phones)
 {

@@ -22,7 +22,8 @@ str redact(struct arena *a, str s);
 str redact_delivery(struct arena *a, str s);
 /*
  * v itself, or a copy of what had to change, sharing the rest. Below a key that speaks of delivery
- * ("delivery_context", "origin_context") texts are treated as by redact_delivery. Keys are left alone.
+ * ("delivery_context", "origin_context") texts are treated as by redact_delivery. Keys are
+ * left alone.
  */
 value *redact_value(struct arena *a, value *v);
 /* The kind of the first secret in s, or NULL. */

@@ -359,7 +359,10 @@ static bool value_auth(str s, size_t at, struct secret_span *ret)
 
 			at += strlen(schemes[i]);
 			n = run_length(s, at, C_VALUE, REDACT_REACH);
-			/* "Basic authentication": words have no digits, and capitals at the front only. */
+			/*
+			 * "Basic authentication": words have no digits, and capitals at the
+			 * front only.
+			 */
 			for (size_t k = at + 1; k < at + n; k++)
 				odd |= byte_in(s.p[k], C_DIGIT | C_UPPER);
 			if (n < 6 || !odd)

@@ -211,7 +211,9 @@ bool secret_in_netrc(const struct redact_scan *r, size_t at, struct secret_span 
 
 /* ---- phone numbers ---- */
 
-/* Digits in groups, with what people write between them: the number of digits, and where it ends. */
+/*
+ * Digits in groups, with what people write between them: the number of digits, and where it ends.
+ */
 static size_t number_at(str s, size_t at, size_t *ret_end, bool *ret_grouped)
 {
 	size_t digits = 0, between = 0;

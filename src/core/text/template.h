@@ -2,8 +2,8 @@
 /*
  * Prompt templates: texts with {placeholders}. Those of share/templates are built in; a file of the
  * same name in the store's folder may stand in for one. A template's id is its file's name without
- * the extension, and its hash is that of the text that was really used. Filling is done once: what is
- * put in is never looked at again, so braces in somebody's text stay text.
+ * the extension, and its hash is that of the text that was really used. Filling is done once: what
+ * is put in is never looked at again, so braces in somebody's text stay text.
  */
 #include "base/ov.h"
 
@@ -25,8 +25,9 @@ struct template_var {
 };
 
 /*
- * "{name}", with a name of letters and digits that begins with a letter, is a placeholder; any other
- * brace stands for itself. A placeholder that is not in vars is OV_EINVALID, with the nearest name.
+ * "{name}", with a name of letters and digits that begins with a letter, is a placeholder; any
+ * other brace stands for itself. A placeholder that is not in vars is OV_EINVALID, with the
+ * nearest name.
  */
 int template_fill(struct arena *a, const struct template *t, const struct template_var *vars,
 		size_t n, str *ret, struct ov_err *err);

@@ -1,8 +1,8 @@
 #pragma once
 /*
  * Conflicts that are seen coming, between work under way and the target branch or other work. Who
- * looks is app/watch/conflict_scan; here is what is told of it, from the state alone. What it finds comes as the
- * command radar.report (core/worker/conflict_report).
+ * looks is app/watch/conflict_scan; here is what is told of it, from the state alone. What it finds
+ * comes as the command radar.report (core/worker/conflict_report).
  */
 #include "base/ov.h"
 #include "core/state/state.h"

@@ -87,7 +87,10 @@ static void decide_about(struct tick *t, const struct node *node, enum decision_
 					.why = str_from(why) });
 }
 
-/* There is one entry about an agent that is out of service, and none about each task that it failed at. */
+/*
+ * There is one entry about an agent that is out of service, and none about each task that it
+ * failed at.
+ */
 static void absorb_entries(struct tick *t, str agent)
 {
 	const struct state *s = t->w->state;
@@ -196,8 +199,9 @@ static const struct {
 };
 
 /*
- * A person is told what in his checkout finished work waits for. Once that has changed (not_before is
- * none) it waits for its turn only: whether anything is still in its way is known when it was tried.
+ * A person is told what in his checkout finished work waits for. Once that has changed (not_before
+ * is none) it waits for its turn only: whether anything is still in its way is known when it
+ * was tried.
  */
 static void check_checkout(struct tick *t, const struct assignment *as)
 {
@@ -243,8 +247,8 @@ static bool is_due(struct tick *t, const struct assignment *as)
 }
 
 /*
- * Why the assignment cannot begin now, so that others may use its worker; empty when it can. What has
- * begun keeps it while its agent has to wait.
+ * Why the assignment cannot begin now, so that others may use its worker; empty when it can. What
+ * has begun keeps it while its agent has to wait.
  */
 static str yield_reason(struct tick *t, const struct assignment *as)
 {
@@ -304,7 +308,9 @@ int assignment_order(const void *pa, const void *pb)
 	return x != y ? (x < y ? -1 : 1) : str_cmp(a->id, b->id);
 }
 
-/* Of those whose next step is due: the first of those who wait for their turn, unless one has it. */
+/*
+ * Of those whose next step is due: the first of those who wait for their turn, unless one has it.
+ */
 static const struct assignment *next_turn(struct tick *t, const struct assignment *const *due,
 		size_t n)
 {
@@ -388,9 +394,9 @@ static void halt(struct tick *t, const struct assignment *as, const char *why)
 }
 
 /*
- * The daemon ends: what was asked to stop is stopped, and nothing else is begun. One that cannot go on,
- * or was told to, stops all runs, with nothing held against them. What is decided about them here is
- * carried out by this daemon or, if it is killed, the next.
+ * The daemon ends: what was asked to stop is stopped, and nothing else is begun. One that cannot go
+ * on, or was told to, stops all runs, with nothing held against them. What is decided about them
+ * here is carried out by this daemon or, if it is killed, the next.
  */
 static void reconcile_end(struct tick *t)
 {

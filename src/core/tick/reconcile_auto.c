@@ -14,7 +14,8 @@ struct load {
 	int64_t waiting;  /* of them, not given to an agent yet */
 	int64_t to_begin; /* of them, those whose next step is a run */
 	int64_t unusable; /* workers that a person has to look at first */
-	int64_t of_agent; /* assignments at work with the agent of auto mode, whoever they are for */
+	/* assignments at work with the agent of auto mode, whoever they are for */
+	int64_t of_agent;
 };
 
 /* Work that waits holds no slot: others may begin meanwhile. */
@@ -25,7 +26,8 @@ static bool has_slot(struct slots *sl, const struct assignment *as)
 
 /*
  * It failed and waits for its next run. That holds no slot, but whatever made it fail may make the
- * next task fail too: as long as it is not settled, no other task is taken from the pool in its place.
+ * next task fail too: as long as it is not settled, no other task is taken from the pool in
+ * its place.
  */
 static bool will_be_retried(struct slots *sl, const struct assignment *as)
 {
@@ -43,7 +45,10 @@ static bool is_settled(const struct slots *sl, const struct node *n)
 	return node_is_final(n) || stays_blocked(sl, n);
 }
 
-/* Its task is settled, but its run is yet to end, or its work to be kept: its worker is at work for it. */
+/*
+ * Its task is settled, but its run is yet to end, or its work to be kept: its worker is at work
+ * for it.
+ */
 static bool winds_down(const struct slots *sl, const struct assignment *as)
 {
 	bool unfinished = as->stage == STAGE_RUNNING || as->stage == STAGE_STOP ||
@@ -147,7 +152,9 @@ static bool may_ask_now(struct tick *t)
 	return false;
 }
 
-/* This tick decides about tasks in a way that may pause it: whether it may ask is seen after that. */
+/*
+ * This tick decides about tasks in a way that may pause it: whether it may ask is seen after that.
+ */
 static bool is_undecided(const struct tick *t)
 {
 	const struct state *s = t->w->state;

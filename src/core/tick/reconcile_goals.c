@@ -88,7 +88,9 @@ static void look_at(struct tick *t, const struct goal *g)
 	}
 }
 
-/* Oversight stopped it, and asks whether it may go on: that was said, or is another question now. */
+/*
+ * Oversight stopped it, and asks whether it may go on: that was said, or is another question now.
+ */
 static str held(const struct goal *g, const struct escalation *x)
 {
 	bool aborted = g->health == HEALTH_ABORTED, paused = g->status == GOAL_PAUSED;
@@ -103,8 +105,9 @@ static str held(const struct goal *g, const struct escalation *x)
 }
 
 /*
- * At the edge of the 24 hours of auto mode's budget there is room for a few runs every hour: that is
- * one matter, and one entry, until the level is fine again, or somebody raised it or gave up the goal.
+ * At the edge of the 24 hours of auto mode's budget there is room for a few runs every hour: that
+ * is one matter, and one entry, until the level is fine again, or somebody raised it or gave up
+ * the goal.
  */
 static str budget_settled(struct tick *t, const struct goal *g)
 {

@@ -182,8 +182,8 @@ bool lane_holds(struct tick *t, str agent);
 /* Another task finds out first whether the agent's limit is over. */
 bool trial_is_anothers(struct tick *t, str agent, const struct node *n);
 /*
- * Who said that the agent is limited, and lets this task have its place; NULL: nobody. How many are about
- * to start: its agent may have room for none of them but one, and all of them wait for that.
+ * Who said that the agent is limited, and lets this task have its place; NULL: nobody. How many are
+ * about to start: its agent may have room for none of them but one, and all of them wait for that.
  */
 const struct assignment *trial_gives_way(struct tick *t, str agent, const struct node *n,
 		int64_t *ret_claimants);

@@ -1,6 +1,6 @@
 /*
- * Judged runs wait for their iterations: each is reviewed before anything is begun in its goal. A run
- * that goes on is looked at when it makes the same call again and again.
+ * Judged runs wait for their iterations: each is reviewed before anything is begun in its goal. A
+ * run that goes on is looked at when it makes the same call again and again.
  */
 #include <stdlib.h>
 

@@ -153,8 +153,8 @@ static str mute_words(const struct tick *t, const struct assignment *as,
 }
 
 /*
- * What a person was told of is over. Whoever repeats itself shows nothing; and a daemon that has just begun
- * does not know yet that it does.
+ * What a person was told of is over. Whoever repeats itself shows nothing; and a daemon that has
+ * just begun does not know yet that it does.
  */
 static bool shows_again(const struct tick *t, const struct assignment *as,
 		const struct observation *o, const struct voice *v)
@@ -212,8 +212,8 @@ static void recover_ask(struct tick *t, const struct assignment *as, const struc
 }
 
 /*
- * A run that waits for a person is left as it is while they have its question before them, and before
- * that. Once they have closed it, silence decides again: what hangs after an answer hangs.
+ * A run that waits for a person is left as it is while they have its question before them, and
+ * before that. Once they have closed it, silence decides again: what hangs after an answer hangs.
  */
 static bool waits_for_person(struct tick *t, const struct assignment *as,
 		const struct observation *o)
@@ -224,7 +224,10 @@ static bool waits_for_person(struct tick *t, const struct assignment *as,
 	struct decision over = about(DEC_SETTLED, as);
 	ov_time at;
 
-	/* A daemon that has just begun has yet to read what the agent said: only newer words end it. */
+	/*
+	 * A daemon that has just begun has yet to read what the agent said: only newer words
+	 * end it.
+	 */
 	if (open && o && !o->waiting_for.n && o->output_at > MAX(open->opened_at, o->known_since)) {
 		over.escalation = open;
 		over.why = STR("the agent goes on");
@@ -321,8 +324,8 @@ static bool lives_after_all(const struct tick *t, const struct assignment *as,
 }
 
 /*
- * By what is usual for its agent it need not be asked yet; but when all the others are silent as well,
- * it counts among them, lest they be ended while it is waited for.
+ * By what is usual for its agent it need not be asked yet; but when all the others are silent as
+ * well, it counts among them, lest they be ended while it is waited for.
  */
 static bool is_hushed(struct tick *t, const struct assignment *as, const struct observation *o,
 		const struct liveness *l)
@@ -397,8 +400,8 @@ static void stall(struct tick *t, const struct silence *s)
 }
 
 /*
- * More than half of at least five at once: that is an outage of ours, and none of them is touched. It
- * is not over because a new daemon has yet to look at them: only signs of life end it.
+ * More than half of at least five at once: that is an outage of ours, and none of them is touched.
+ * It is not over because a new daemon has yet to look at them: only signs of life end it.
  */
 static bool is_outage(const struct tick *t, const struct watch *w)
 {
@@ -464,8 +467,8 @@ static void take_rung(struct tick *t, const struct assignment *as, const struct 
 /*
  * A run is ended only on the word of two signals. When they cannot be read, or there is nothing yet
  * to compare them with, another look may tell; for a while that is worth waiting for, and a daemon
- * that has just begun has its own while. Whoever is not in its hands yet cannot be looked at at all. A
- * person for whom the run waits is asked at once.
+ * that has just begun has its own while. Whoever is not in its hands yet cannot be looked at at
+ * all. A person for whom the run waits is asked at once.
  */
 static bool looks_again(struct tick *t, const struct assignment *as, const struct observation *o,
 		const struct rung_choice *c)
@@ -522,7 +525,9 @@ static void climb(struct tick *t, const struct assignment *as)
 		tick_wake(t, c.due_at);
 		return;
 	}
-	/* Looked at since the wait before this rung was over, unless there is nothing to look at. */
+	/*
+	 * Looked at since the wait before this rung was over, unless there is nothing to look at.
+	 */
 	if (!c.skip && o && !looked_since(t, as, o, c.due_at)) {
 		look(t, as);
 		return;

@@ -1,9 +1,9 @@
 /*
- * Agents that are given no work for a while, and who finds out whether that is over. It began with what
- * a task's run said, which may be wrong or a lie, or be true of this task alone: so those who said it go
- * last, the newest claim at the very end, and a task that has not begun is tried before them. Otherwise
- * one broken task would be its own witness, and hold the agent for ever. When a limit has reset, nobody has
- * to find out: all continue.
+ * Agents that are given no work for a while, and who finds out whether that is over. It began with
+ * what a task's run said, which may be wrong or a lie, or be true of this task alone: so those who
+ * said it go last, the newest claim at the very end, and a task that has not begun is tried before
+ * them. Otherwise one broken task would be its own witness, and hold the agent for ever. When a
+ * limit has reset, nobody has to find out: all continue.
  */
 #include <string.h>
 
@@ -55,7 +55,9 @@ static ov_time claimed_at(const struct tick *t, const struct lane *l, const stru
 	return r && str_eq(r->goal_id, n->goal->id) && str_eq(r->node_id, n->id) ? l->seen_at : 0;
 }
 
-/* It is about to start a run: its goal lets it, and it has a place for it or the next that is free. */
+/*
+ * It is about to start a run: its goal lets it, and it has a place for it or the next that is free.
+ */
 static bool is_about_to_try(const struct tick *t, const struct assignment *as)
 {
 	struct decision start = { .kind = DEC_START, .goal = as->node->goal, .node = as->node };
@@ -73,7 +75,10 @@ static bool is_trying(const struct lane *l, const struct assignment *as)
 	return as->run && as->run->status != RUN_ENDED && as->run->created_at > l->seen_at;
 }
 
-/* A task of the agent tries it or is about to, which did not say itself that it is limited, or before that. */
+/*
+ * A task of the agent tries it or is about to, which did not say itself that it is limited, or
+ * before that.
+ */
 static bool is_tried(const struct tick *t, const struct lane *l, ov_time before)
 {
 	list_each (it, &t->w->state->live) {

@@ -1,4 +1,6 @@
-/* Who works where: the choice of a worker for a node, and workers that are to be reset or removed. */
+/*
+ * Who works where: the choice of a worker for a node, and workers that are to be reset or removed.
+ */
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/capacity/free_worker.h"

@@ -36,12 +36,19 @@ value *view_auto_whole(struct arena *a, const struct world *w, const struct map 
 		ov_time now);
 /* Why auto mode draws no task and starts none: it is paused, or its budget is spent; else empty. */
 str auto_waits(struct arena *a, const struct world *w, ov_time now);
-/* A notice, with when and why it goes next, and whether nobody was told though somebody should be. */
-/* The newest of a node, oldest first; what was found in a goal (n: about this node), newest first. */
+/*
+ * A notice, with when and why it goes next, and whether nobody was told though somebody should be.
+ */
+/*
+ * The newest of a node, oldest first; what was found in a goal (n: about this node), newest first.
+ */
 value *view_iterations(struct arena *a, const struct node *n);
 value *view_detections(struct arena *a, const struct goal *g, const struct node *n);
 value *view_notice(struct arena *a, const struct world *w, const struct notice *x, ov_time now);
-/* Those that wait or are lost, newest first, of one goal or (empty) of all; with `all` every one kept. */
+/*
+ * Those that wait or are lost, newest first, of one goal or (empty) of all; with `all` every
+ * one kept.
+ */
 value *view_notices(struct arena *a, const struct world *w, str goal, bool all, ov_time now);
 /* Those about an entry of the inbox, oldest first; and all that are lost, newest first. */
 value *view_notices_about(struct arena *a, const struct world *w, int64_t escalation, ov_time now);
@@ -58,11 +65,15 @@ value *view_escalation(struct arena *a, const struct state *s, const struct esca
 /* What waits to be accepted or begun, in order, and why; no_capacity as in struct telemetry. */
 value *view_queue(struct arena *a, const struct state *s, const struct policy *p, str no_capacity,
 		ov_time now);
-/* Why an agent is given no work, since when, until when, how that is known; null: it is given work. */
+/*
+ * Why an agent is given no work, since when, until when, how that is known; null: it is given work.
+ */
 value *view_lane(struct arena *a, const struct world *w, const struct lane *l, ov_time now);
 /* Of all agents that are given none now. */
 value *view_lanes(struct arena *a, const struct world *w, ov_time now);
-/* The last lines of the task's newest run, where that failed; empty: it did not, or wrote nothing. */
+/*
+ * The last lines of the task's newest run, where that failed; empty: it did not, or wrote nothing.
+ */
 str node_last_lines(const struct state *s, const struct node *n);
 /* Blocked tasks of open goals that no entry asks about; ret_more: how many are left out. */
 enum { BLOCKED_SHOWN = 100 };
@@ -84,7 +95,7 @@ value *view_status(struct arena *a, const struct world *w, str no_capacity, ov_t
 /*
  * {"rows": [{"key", "title", "runs", "live_runs", "wall_ms", "tokens", "tokens_input", ...,
  * "cost_microusd", "live": {...}, "unpriced_runs", "untold_runs"}], "total": {...},
- * "unpriced_models": [...]}. The figures hold those of runs under way, which "live" tells apart. The
- * dearest first; days in their order.
+ * "unpriced_models": [...]}. The figures hold those of runs under way, which "live" tells apart.
+ * The dearest first; days in their order.
  */
 value *usage_view(struct arena *a, const struct state *s, const struct usage_query *q);

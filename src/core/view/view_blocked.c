@@ -1,4 +1,7 @@
-/* Tasks that are blocked and about which nobody is asked: people see them in status, with what to type. */
+/*
+ * Tasks that are blocked and about which nobody is asked: people see them in status, with what
+ * to type.
+ */
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/capacity/lane.h"

@@ -1,6 +1,6 @@
 /*
- * What needs a person, ranked: alarms first, then what is urgent, then what holds most up, then what waits
- * longest. What was put off stands apart.
+ * What needs a person, ranked: alarms first, then what is urgent, then what holds most up, then
+ * what waits longest. What was put off stands apart.
  */
 #include <stdlib.h>
 

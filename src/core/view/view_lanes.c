@@ -1,4 +1,7 @@
-/* Agents that are given no work for a while, as people see them: why, since when, until when, how known. */
+/*
+ * Agents that are given no work for a while, as people see them: why, since when, until when,
+ * how known.
+ */
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/capacity/lane.h"

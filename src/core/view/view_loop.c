@@ -1,4 +1,7 @@
-/* Runs that make the same call again and again, or write the same: what was seen, which order was given. */
+/*
+ * Runs that make the same call again and again, or write the same: what was seen, which order
+ * was given.
+ */
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/view/view.h"

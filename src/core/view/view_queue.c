@@ -1,4 +1,7 @@
-/* What waits for its turn, in the order in which it is served, and why: to be accepted, to be begun. */
+/*
+ * What waits for its turn, in the order in which it is served, and why: to be accepted, to
+ * be begun.
+ */
 #include <stdlib.h>
 
 #include "base/arena.h"

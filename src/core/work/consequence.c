@@ -1,6 +1,6 @@
 /*
- * What follows from a person's word about a task, told in the answer to it: who no longer waits for it, which
- * work of it stays unmerged, and whether somebody still has to do something about it.
+ * What follows from a person's word about a task, told in the answer to it: who no longer waits for
+ * it, which work of it stays unmerged, and whether somebody still has to do something about it.
  */
 #include "base/arena.h"
 #include "base/str.h"

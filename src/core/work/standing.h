@@ -1,9 +1,9 @@
 #pragma once
 /*
  * Standing goals: those to which tasks are added one by one, instead of by a plan. `auto` holds the
- * tasks of the pool, `manual` what people gave to workers. Such a goal does not end while it stands;
- * when it holds LIMIT_STANDING tasks it stands no longer (goal_stands), so that it ends as others do
- * and can be archived, and the next task begins a new one. A plan is never applied to it.
+ * tasks of the pool, `manual` what people gave to workers. Such a goal does not end while it
+ * stands; when it holds LIMIT_STANDING tasks it stands no longer (goal_stands), so that it ends as
+ * others do and can be archived, and the next task begins a new one. A plan is never applied to it.
  */
 #include "core/decide/context.h"
 

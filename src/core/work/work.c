@@ -55,7 +55,9 @@ static int next_instead(const struct node *n, struct ov_err *err)
 	return ov_next(err, "overseer plan show " STR_FMT, STR_ARG(n->goal->id));
 }
 
-/* 0, or OV_ESTATE with a message that names what the node can become or what can be done about it. */
+/*
+ * 0, or OV_ESTATE with a message that names what the node can become or what can be done about it.
+ */
 int work_check(struct decide_ctx *cx, const char *verb, const struct node *n, struct ov_err *err)
 {
 	const struct work_verb *v = verb_find(verb);
@@ -121,15 +123,17 @@ void work_cancel(struct decide_ctx *cx, const struct node *n, str reason)
 }
 
 /*
- * Blocked no more: one that kept its worker continues there. Of any other what was begun is kept, and
- * a new assignment starts afresh.
+ * Blocked no more: one that kept its worker continues there. Of any other what was begun is kept,
+ * and a new assignment starts afresh.
  */
 struct ev_node_status *work_unblock(struct decide_ctx *cx, const struct node *n, str reason)
 {
 	bool resumed = assignment_resume(cx, n, reason);
 	struct ev_node_status *e;
 
-	/* Whoever lets it go on says that its agent can work again; a quota comes back by itself. */
+	/*
+	 * Whoever lets it go on says that its agent can work again; a quota comes back by itself.
+	 */
 	if (lane_rules[n->block.kind].person && n->assignment)
 		lane_clear(cx, n->assignment->agent, reason);
 	e = node_to(cx, n, node_is_ready(cx->state, n) ? NODE_QUEUED : NODE_TODO, reason);
@@ -186,7 +190,10 @@ value *work_result(struct decide_ctx *cx, const struct node *n, enum node_status
 	return v;
 }
 
-/* The kind of block that a person may set, and the whole reason: a credential's says what and where. */
+/*
+ * The kind of block that a person may set, and the whole reason: a credential's says what
+ * and where.
+ */
 static int block_read(struct decide_ctx *cx, const struct pr_work_update *p,
 		enum block_kind *ret_kind, str *reason, str *unblock_when, struct ov_err *err)
 {
@@ -322,7 +329,9 @@ static str agent_names(struct decide_ctx *cx)
 	return names;
 }
 
-/* A person may hand work from any agent to any other one: the list of crossings binds us, not them. */
+/*
+ * A person may hand work from any agent to any other one: the list of crossings binds us, not them.
+ */
 int agent_check(struct decide_ctx *cx, str agent, struct ov_err *err)
 {
 	if (!policy_agent(cx->policy, agent))

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * What people do to pieces of work: commands about nodes, runs and the queue, and what a person's word does
- * to a node. What else follows from it, where it comes from an answer, is the caller's.
+ * What people do to pieces of work: commands about nodes, runs and the queue, and what a person's
+ * word does to a node. What else follows from it, where it comes from an answer, is the caller's.
  */
 #include "core/decide/emit.h"
 /* The tools that it may use cannot be had: nobody begins (as: goes on), and a person is asked. */

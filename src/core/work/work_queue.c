@@ -1,4 +1,6 @@
-/* What people do about work that waits: its turn to be accepted, its next attempt, a free worker. */
+/*
+ * What people do about work that waits: its turn to be accepted, its next attempt, a free worker.
+ */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

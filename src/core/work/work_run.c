@@ -241,8 +241,8 @@ static int nudge_prepare(struct decide_ctx *cx, const struct pr_work_nudge *p, s
 }
 
 /*
- * Asks the run for its status, with a word of the person's own if there is one: as soon as it can be
- * told, or at once, for which the run is ended and its session goes on with the word.
+ * Asks the run for its status, with a word of the person's own if there is one: as soon as it can
+ * be told, or at once, for which the run is ended and its session goes on with the word.
  */
 int decide_work_nudge(struct decide_ctx *cx, const struct pr_work_nudge *p, value **ret_result,
 		struct ov_err *err)

@@ -1,4 +1,6 @@
-/* Tools that a piece of work may use: what holds for what begins now, and what a person takes away. */
+/*
+ * Tools that a piece of work may use: what holds for what begins now, and what a person takes away.
+ */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -87,7 +89,10 @@ static int add_up(struct decide_ctx *cx, const struct agent_format *f, const str
 	return 0;
 }
 
-/* Takes tools away from a node, for every later turn of whoever works on it; none is ever given back. */
+/*
+ * Takes tools away from a node, for every later turn of whoever works on it; none is ever
+ * given back.
+ */
 int decide_work_scope(struct decide_ctx *cx, const struct pr_work_scope *p, value **ret_result,
 		struct ov_err *err)
 {

@@ -1,8 +1,8 @@
 /*
  * What people do about workers: add one, give it a task, tell it something, and have it reset or
  * removed. The last two are wishes: they are recorded (worker.wanted), its task lets go of it, its
- * run is stopped and harvested, and only then is its worktree touched, by an effect. What was in the
- * worktree is rescued first; if that cannot be done, nothing is done.
+ * run is stopped and harvested, and only then is its worktree touched, by an effect. What was in
+ * the worktree is rescued first; if that cannot be done, nothing is done.
  */
 #include "core/worker/worker.h"
 

@@ -3,8 +3,8 @@
 #include "core/decide/emit.h"
 
 /*
- * The worker of that name, if this can be asked of it now, for that reason: verb as in `overseer worker
- * VERB`. Otherwise says what can.
+ * The worker of that name, if this can be asked of it now, for that reason: verb as in `overseer
+ * worker VERB`. Otherwise says what can.
  */
 int worker_read(struct decide_ctx *cx, str name, str reason, const char *verb, struct worker **ret,
 		struct ov_err *err);

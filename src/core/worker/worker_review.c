@@ -1,4 +1,6 @@
-/* What people do about what a worker has made: look at it, accept or reject it, rebase or pick it. */
+/*
+ * What people do about what a worker has made: look at it, accept or reject it, rebase or pick it.
+ */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -102,7 +104,9 @@ static void put_effect(struct decide_ctx *cx, value *result,
 	value_put(cx->arena, result, "effect", value_str(cx->arena, intended->effect));
 }
 
-/* What waits for its turn waits for nothing else any more; what waits for a person is rebased now. */
+/*
+ * What waits for its turn waits for nothing else any more; what waits for a person is rebased now.
+ */
 int decide_worker_rebase(struct decide_ctx *cx, const struct pr_worker_rebase *p,
 		value **ret_result, struct ov_err *err)
 {

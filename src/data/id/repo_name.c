@@ -46,7 +46,9 @@ static int32_t from_alphabets(int32_t c)
 	return c;
 }
 
-/* Single ones, of the letters that the names have; by case folding, normalisation or NTFS's table. */
+/*
+ * Single ones, of the letters that the names have; by case folding, normalisation or NTFS's table.
+ */
 static int32_t from_singles(int32_t c)
 {
 	static const struct {

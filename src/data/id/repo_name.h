@@ -1,10 +1,10 @@
 #pragma once
 /*
- * Names that no commit of an agent's may bring: git's own folder, and Overseer's store. On another file
- * system a name can be the same folder although its bytes differ: case and Unicode normalisation, code
- * points that HFS+ and others ignore, what NTFS drops at the end, and its short names. Checking out
- * such a commit would install a repository's settings, or a store's commands, that an agent wrote.
- * Pure; errs on the side of refusing.
+ * Names that no commit of an agent's may bring: git's own folder, and Overseer's store. On another
+ * file system a name can be the same folder although its bytes differ: case and Unicode
+ * normalisation, code points that HFS+ and others ignore, what NTFS drops at the end, and its short
+ * names. Checking out such a commit would install a repository's settings, or a store's commands,
+ * that an agent wrote. Pure; errs on the side of refusing.
  */
 #include "base/ov.h"
 

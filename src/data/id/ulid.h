@@ -7,7 +7,9 @@
 
 enum { ULID_LEN = 26, ULID_ENTROPY = 10 };
 
-/* Writes 26 characters and a NUL. Times that do not fit 48 bits are taken as the nearest that do. */
+/*
+ * Writes 26 characters and a NUL. Times that do not fit 48 bits are taken as the nearest that do.
+ */
 void ulid_format(ov_time at, const uint8_t entropy[static ULID_ENTROPY],
 		char ret[static ULID_LEN + 1]);
 bool ulid_valid(str s) _pure_;

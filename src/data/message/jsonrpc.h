@@ -29,7 +29,10 @@ struct rpc_msg {
 	const value *error_data;
 };
 
-/* Classifies and checks one parsed message. On failure *ret_rpc_code is the JSON-RPC code to answer. */
+/*
+ * Classifies and checks one parsed message. On failure *ret_rpc_code is the JSON-RPC code
+ * to answer.
+ */
 int rpc_parse(const value *doc, struct rpc_msg *ret, int *ret_rpc_code, struct ov_err *err);
 
 /* Each appends one compact JSON document without a newline. id NULL is written as null. */

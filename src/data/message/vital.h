@@ -35,8 +35,8 @@ enum {
 };
 
 /*
- * Exit statuses of the daemon. Those below 20 are of enum ov_code: it could not start, or had to end
- * for that reason.
+ * Exit statuses of the daemon. Those below 20 are of enum ov_code: it could not start, or had to
+ * end for that reason.
  */
 #define DAEMON_EXITS(X)                                                             \
 	X(DAEMON_ENDED, 0, "ended as it was asked to")                              \
@@ -75,8 +75,8 @@ void identity_put(struct arena *a, value *v, const struct identity *id);
 bool identity_eq(const struct identity *a, const struct identity *b);
 
 /*
- * One beat. Counters only grow, and whoever watches them measures time by a clock of its own, so that
- * no clock has to be right.
+ * One beat. Counters only grow, and whoever watches them measures time by a clock of its own, so
+ * that no clock has to be right.
  */
 struct heartbeat {
 	char instance[VITAL_INSTANCE + 1];

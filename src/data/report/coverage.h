@@ -13,5 +13,7 @@ struct coverage {
 };
 
 bool coverage_parse(str text, struct coverage *ret);
-/* Adds another report of the same format, line by line; one without lines, or of another: nothing. */
+/*
+ * Adds another report of the same format, line by line; one without lines, or of another: nothing.
+ */
 void coverage_add(struct coverage *sum, const struct coverage *more);

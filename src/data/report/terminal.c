@@ -6,7 +6,10 @@
 #include "base/str.h"
 #include "base/utf8.h"
 
-/* The length of what a terminal takes for an order, at the front of a text; of one that is cut, all of it. */
+/*
+ * The length of what a terminal takes for an order, at the front of a text; of one that is cut,
+ * all of it.
+ */
 static size_t order_length(str s)
 {
 	size_t n = 2;

@@ -1,14 +1,16 @@
 #pragma once
 /*
- * What a command that runs tests says of them, in the words of the tool that it used: how many passed,
- * failed and were skipped, and the names of the first that failed. Knows TAP (13, 14), JUnit XML,
- * pytest, go test (plain and -json), cargo test, ctest and node's own runner (spec and tap). Colours
- * are passed over. The whole output is read once; nothing in it is believed beyond these numbers.
+ * What a command that runs tests says of them, in the words of the tool that it used: how many
+ * passed, failed and were skipped, and the names of the first that failed. Knows TAP (13, 14),
+ * JUnit XML, pytest, go test (plain and -json), cargo test, ctest and node's own runner (spec and
+ * tap). Colours are passed over. The whole output is read once; nothing in it is believed beyond
+ * these numbers.
  *
- * An output may speak several of them: the most specific one whose summary is complete counts, in the
- * order junit, go, node, pytest, cargo, ctest, tap; if none is complete, the most specific one at all.
- * Several summaries of the same tool are summed, since each is of another run of it; but within one
- * session of pytest the last total counts. Tests that are expected to fail are skipped ones.
+ * An output may speak several of them: the most specific one whose summary is complete counts, in
+ * the order junit, go, node, pytest, cargo, ctest, tap; if none is complete, the most specific one
+ * at all. Several summaries of the same tool are summed, since each is of another run of it; but
+ * within one session of pytest the last total counts. Tests that are expected to fail are
+ * skipped ones.
  */
 #include "base/ov.h"
 

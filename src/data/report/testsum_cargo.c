@@ -78,7 +78,9 @@ static bool ctest_total(struct testsum_reading *r, str line)
 	return true;
 }
 
-/* "\t  5 - name (Skipped)": one that was skipped is among those that passed, a disabled one is not. */
+/*
+ * "\t 5 - name (Skipped)": one that was skipped is among those that passed, a disabled one is not.
+ */
 static void ctest_listed(struct testsum_reading *r, str line)
 {
 	int64_t number;

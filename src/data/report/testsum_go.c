@@ -1,7 +1,7 @@
 /*
- * go test. With -json and with -v every test is told, those within tests too. Without, only those that
- * failed are: then a package that is told to be fine counts as one, and one that could not be built
- * as one that failed.
+ * go test. With -json and with -v every test is told, those within tests too. Without, only those
+ * that failed are: then a package that is told to be fine counts as one, and one that could not be
+ * built as one that failed.
  */
 #include "base/str.h"
 #include "data/report/testsum_impl.h"

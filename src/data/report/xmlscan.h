@@ -2,9 +2,9 @@
 /*
  * The tags of an XML text, one after the other, as far as reports of tools need them. Nothing is
  * expanded and nothing is fetched: comments, CDATA, processing instructions and document types are
- * passed over, and an entity that XML does not define itself stays as it is written. What is not well
- * formed ends the scan or is passed over; every byte is looked at once or twice. Slices are borrowed
- * from the text.
+ * passed over, and an entity that XML does not define itself stays as it is written. What is not
+ * well formed ends the scan or is passed over; every byte is looked at once or twice. Slices are
+ * borrowed from the text.
  */
 #include "base/ov.h"
 

@@ -169,7 +169,9 @@ static inline char *skip_plain(char *p)
 		w = le64toh(w);
 		quote = w ^ ones * '"';
 		slash = w ^ ones * '\\';
-		/* The lowest flag is always true; a borrow can only spoil flags above a true one. */
+		/*
+		 * The lowest flag is always true; a borrow can only spoil flags above a true one.
+		 */
 		found = (((w - ones * 0x20) | (quote - ones) | (slash - ones)) & ~w & tops) |
 				(w & tops);
 		if (found)

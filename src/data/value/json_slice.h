@@ -16,7 +16,7 @@ struct json_slice {
 /* text is one object (open '{') or array (open '['), with white space around it at most. */
 int json_slice_begin(struct json_slice *s, str text, char open, struct ov_err *err);
 /*
- * 1 and the next piece, 0 after the last one, or OV_EINVALID with the offset. The key is without its
- * quotes, as written; keys with escapes are refused. In an array it is empty.
+ * 1 and the next piece, 0 after the last one, or OV_EINVALID with the offset. The key is without
+ * its quotes, as written; keys with escapes are refused. In an array it is empty.
  */
 int json_slice_next(struct json_slice *s, str *ret_key, str *ret_value, struct ov_err *err);

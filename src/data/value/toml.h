@@ -10,8 +10,8 @@
 
 int toml_parse(struct arena *a, str text, value **ret, struct ov_err *err);
 /*
- * The same, and more than TOML allows: a table may be written in several parts ([a] twice, or a.b = 1
- * and then [a]), so that text can be pasted into a file that has the table already. A key that is set
- * twice is still an error.
+ * The same, and more than TOML allows: a table may be written in several parts ([a] twice, or a.b =
+ * 1 and then [a]), so that text can be pasted into a file that has the table already. A key that is
+ * set twice is still an error.
  */
 int toml_parse_parts(struct arena *a, str text, value **ret, struct ov_err *err);

@@ -70,7 +70,9 @@ bool value_equal(const value *a,
 /* The members of an object, sorted bytewise by key; the caller gives the list to mem_free. */
 const struct member **value_sorted_members(const value *object);
 
-/* Reading. These accept NULL and the wrong kind and answer NULL, the default or the empty string. */
+/*
+ * Reading. These accept NULL and the wrong kind and answer NULL, the default or the empty string.
+ */
 const value *value_get(const value *object, str key) _pure_;
 const value *value_at(const value *object, const char *key) _pure_;
 size_t value_count(const value *v) _pure_; /* items or members; 0 for others */
@@ -79,7 +81,10 @@ const value *value_item(const value *array, size_t i) _pure_;
 value *value_edit_get(value *object, str key) _pure_;
 value *value_edit_at(value *object, const char *key) _pure_;
 value *value_edit_item(value *array, size_t i) _pure_;
-/* What is only read, as a part of another tree, too: neither is changed from then on. NULL stays NULL. */
+/*
+ * What is only read, as a part of another tree, too: neither is changed from then on. NULL
+ * stays NULL.
+ */
 value *value_share(const value *v) _pure_;
 str value_str_or(const value *v, str otherwise) _pure_;
 int64_t value_int_or(const value *v, int64_t otherwise) _pure_;

@@ -137,8 +137,8 @@ static int on_target_judge(struct git_call *c, const struct git_out *o, struct o
 }
 
 /*
- * A commit on top of the one to be taken back, with the tree from before it: merged with the target,
- * the two have just that commit in common, and what it brought goes out again.
+ * A commit on top of the one to be taken back, with the tree from before it: merged with the
+ * target, the two have just that commit in common, and what it brought goes out again.
  */
 static int back_build(struct git_call *c, struct ov_err *err _unused_)
 {

@@ -1,7 +1,7 @@
 /*
- * Before the target is pushed, its large files are: otherwise the remote would have pointers to nothing.
- * Git does it by a hook, and no hook of the user's runs for us. What accepted work says about where they go
- * (.lfsconfig) is for a person to look at before anything is sent there.
+ * Before the target is pushed, its large files are: otherwise the remote would have pointers to
+ * nothing. Git does it by a hook, and no hook of the user's runs for us. What accepted work says
+ * about where they go (.lfsconfig) is for a person to look at before anything is sent there.
  */
 #include "base/utf8.h"
 #include "drive/accept/git_target_steps.h"

@@ -1,8 +1,8 @@
 /*
  * Moved: the target branch is not where it was when the caller last knew it. Who moved it? A person
- * leaves a line in the log of HEAD of the checkout, or of another worktree that is not ours; what came
- * from a remote stands on a remote branch, too. Only files and short reading commands, and only after
- * a move: nothing is watched.
+ * leaves a line in the log of HEAD of the checkout, or of another worktree that is not ours; what
+ * came from a remote stands on a remote branch, too. Only files and short reading commands, and
+ * only after a move: nothing is watched.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -70,7 +70,10 @@ static bool log_names(str log, str oid)
 	return false;
 }
 
-/* A worktree of the user's own. What has the note of an earlier version, or lies in a store, is ours. */
+/*
+ * A worktree of the user's own. What has the note of an earlier version, or lies in a store,
+ * is ours.
+ */
 static bool is_users(struct git_call *c, const char *admin)
 {
 	str link = STR("");
@@ -103,7 +106,9 @@ static enum git_mover by_logs(struct git_call *c)
 	return GIT_MOVER_UNKNOWN;
 }
 
-/* A log that is not kept in a file, or not kept since the user says so; else somebody removed it. */
+/*
+ * A log that is not kept in a file, or not kept since the user says so; else somebody removed it.
+ */
 static int recorded_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->res.mover = by_logs(c);

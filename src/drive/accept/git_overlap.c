@@ -1,10 +1,10 @@
 /*
  * What is in the way of a fast-forward in the user's checkout, by the rules of git's own (the
- * two-way merge of git-read-tree(1)): a path that the commit changes and that is staged or modified,
- * an untracked or ignored file where it brings one, a file or folder that would have to make way.
- * Everything else of the user's stays as it is, so it is in nobody's way. Only files are compared;
- * git's messages are never read. Where git itself would lose something of the user's we wait: a file
- * that was only staged, what is in a submodule, a link in place of a folder.
+ * two-way merge of git-read-tree(1)): a path that the commit changes and that is staged or
+ * modified, an untracked or ignored file where it brings one, a file or folder that would have to
+ * make way. Everything else of the user's stays as it is, so it is in nobody's way. Only files are
+ * compared; git's messages are never read. Where git itself would lose something of the user's we
+ * wait: a file that was only staged, what is in a submodule, a link in place of a folder.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -152,7 +152,9 @@ static void check_modified(struct look *l, const struct change *ch, const struct
 		overlap_find(l, ch->path);
 }
 
-/* A file in place of a submodule: git removes its folder with all that is in it, its commits too. */
+/*
+ * A file in place of a submodule: git removes its folder with all that is in it, its commits too.
+ */
 static void check_submodule(struct look *l, const struct change *ch)
 {
 	struct stat st;
@@ -193,7 +195,10 @@ static void check_change(struct look *l, const struct change *ch)
 		check_modified(l, ch, e);
 }
 
-/* A new file of the user's that is in the index, where the commit has a file in place of its folder. */
+/*
+ * A new file of the user's that is in the index, where the commit has a file in place of
+ * its folder.
+ */
 static void check_new(struct look *l, const struct overlap_entry *e)
 {
 	const struct change *ch;

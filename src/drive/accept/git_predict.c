@@ -1,7 +1,7 @@
 /*
- * Predict: would two commits conflict? The merge is made on trees only, and what it writes goes to a
- * folder of objects of its own, which is emptied again: a radar that looks often must not fill the
- * repository, nor wait for the disk.
+ * Predict: would two commits conflict? The merge is made on trees only, and what it writes goes to
+ * a folder of objects of its own, which is emptied again: a radar that looks often must not fill
+ * the repository, nor wait for the disk.
  */
 #include <unistd.h>
 

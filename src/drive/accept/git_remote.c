@@ -1,8 +1,8 @@
 /*
  * The remote: the target is brought up to date from it before work is rebased, fast-forward only,
- * and pushed to it afterwards. What is fetched goes to a ref of ours; the user's remote branches and
- * FETCH_HEAD are left alone. Nobody is asked for anything: a remote that wants a password which no
- * helper knows is one that cannot be reached.
+ * and pushed to it afterwards. What is fetched goes to a ref of ours; the user's remote branches
+ * and FETCH_HEAD are left alone. Nobody is asked for anything: a remote that wants a password which
+ * no helper knows is one that cannot be reached.
  */
 #include "base/utf8.h"
 #include "drive/accept/git_target_steps.h"

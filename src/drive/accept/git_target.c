@@ -1,8 +1,8 @@
 /*
- * What is done to the target branch: finding out whether something is on it already, merging with it
- * as trees (so that neither a worktree nor the user's checkout is in between states), and moving it.
- * It moves in a single step that checks its old value; the trailer with the key, looked for first,
- * makes that step happen at most once.
+ * What is done to the target branch: finding out whether something is on it already, merging with
+ * it as trees (so that neither a worktree nor the user's checkout is in between states), and moving
+ * it. It moves in a single step that checks its old value; the trailer with the key, looked for
+ * first, makes that step happen at most once.
  */
 #include <sys/stat.h>
 
@@ -306,9 +306,9 @@ static int unless_moved(struct git_call *c, struct ov_err *err _unused_)
  */
 
 /*
- * Is another git just at work in the user's checkout, perhaps going to the target? While it writes the
- * files it holds a lock; before that it has read where the target is, and after it points HEAD there,
- * so one without a lock is waited for, too.
+ * Is another git just at work in the user's checkout, perhaps going to the target? While it writes
+ * the files it holds a lock; before that it has read where the target is, and after it points HEAD
+ * there, so one without a lock is waited for, too.
  */
 static bool checkout_is_busy(struct git_call *c)
 {
@@ -378,7 +378,8 @@ static const struct git_step late_steps[] = {
 
 /*
  * A call that was cut off between the move and that left it to the one that is made again: the
- * checkout stands on the new commit, and its index is to the last entry that of the commit before it.
+ * checkout stands on the new commit, and its index is to the last entry that of the commit
+ * before it.
  */
 static int behind_build(struct git_call *c, struct ov_err *err _unused_)
 {

@@ -1,7 +1,7 @@
 /*
- * A move of the target that did not come about, although git has written the user's checkout: it writes
- * that first, and moves the branch then. A commit of the user's in between leaves our files there. What
- * is still as we wrote it becomes as it was; if anything else was changed, nothing is.
+ * A move of the target that did not come about, although git has written the user's checkout: it
+ * writes that first, and moves the branch then. A commit of the user's in between leaves our files
+ * there. What is still as we wrote it becomes as it was; if anything else was changed, nothing is.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,7 +15,9 @@
 
 #define INDEX "index.overseer"
 
-/* Does the list have a path that was to change? c->changes: of each, a line about it and its name. */
+/*
+ * Does the list have a path that was to change? c->changes: of each, a line about it and its name.
+ */
 static bool has_changed(struct git_call *c, str list)
 {
 	str rest = c->changes, about, path;
@@ -68,9 +70,9 @@ static int staged_judge(struct git_call *c _unused_, const struct git_out *o _un
 }
 
 /*
- * But `git commit FILE` reads the index before it locks it, and may put it back to what it was before
- * we wrote: then our files seem to be changes and new files of the user's. None of them was there
- * before (git_overlap.c), so those that are to the byte what the commit brings are ours.
+ * But `git commit FILE` reads the index before it locks it, and may put it back to what it was
+ * before we wrote: then our files seem to be changes and new files of the user's. None of them was
+ * there before (git_overlap.c), so those that are to the byte what the commit brings are ours.
  */
 
 static int unstaged_build(struct git_call *c, struct ov_err *err _unused_)

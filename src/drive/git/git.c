@@ -1,4 +1,6 @@
-/* Opening a repository: where its git directories are, whether git is new enough, what is excluded. */
+/*
+ * Opening a repository: where its git directories are, whether git is new enough, what is excluded.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -73,7 +75,9 @@ static int find_dirs(struct git *g, const char *repo, struct ov_err *err)
 	return 0;
 }
 
-/* Only one that is incomplete now is completed by fetching, whatever its configuration says later. */
+/*
+ * Only one that is incomplete now is completed by fetching, whatever its configuration says later.
+ */
 static void find_partial(struct git *g, const char *repo)
 {
 	str s;

@@ -8,10 +8,11 @@
  * git's own fast-forward does it: what is uncommitted there stays, and stops it where it overlaps.
  * All strings passed in are copied; results are valid during the callback.
  *
- * A worktree has two git folders beside it: one that its agent writes, and one of ours. No git of ours
- * reads configuration, index or branches that an agent can write; its commits are taken over as a pack
- * that is checked. So what an agent sees of the repository's branches is as of the last call that moved
- * its worktree (ensure, rebase, a harvest that had something to commit), and branches that it makes are its own.
+ * A worktree has two git folders beside it: one that its agent writes, and one of ours. No git of
+ * ours reads configuration, index or branches that an agent can write; its commits are taken over
+ * as a pack that is checked. So what an agent sees of the repository's branches is as of the last
+ * call that moved its worktree (ensure, rebase, a harvest that had something to commit), and
+ * branches that it makes are its own.
  *
  * Calls on one worktree, and all that add, remove or list worktrees (ensure, remove, accept), are
  * carried out one after another in the order in which they were made. Ignored files (what a build
@@ -21,8 +22,8 @@
  * are no part of the work: their files are rescued, and ensure and restore move them aside. Rescue
  * refs are under refs/overseer/;
  * a rescue ref that exists already becomes a parent of what is rescued to it. No hook of the user's
- * runs; where git-lfs is configured but absent, its files are taken as they are. Locks that a killed
- * git left in our worktrees are removed; in the user's checkout never.
+ * runs; where git-lfs is configured but absent, its files are taken as they are. Locks that a
+ * killed git left in our worktrees are removed; in the user's checkout never.
  */
 #include "base/ov.h"
 #include "drive/git/git_bounds.h"
@@ -42,26 +43,28 @@ enum git_outcome {
 	GIT_NO_CHANGES, /* accept: nothing to squash */
 	GIT_CONFLICT,   /* accept: it conflicts with the target; nothing was changed */
 	/*
-	 * accept: in the checkout that has the target branch the same files are changed, staged or in
-	 * the way (.files), or something of the user's is unfinished there, or another git has locked
-	 * it (.detail); it was not touched. Try again later.
+	 * accept: in the checkout that has the target branch the same files are changed, staged or
+	 * in the way (.files), or something of the user's is unfinished there, or another git has
+	 * locked it (.detail); it was not touched. Try again later.
 	 */
 	GIT_DIRTY,
-	GIT_MOVED,   /* accept: the target branch moved meanwhile; try again */
-	GIT_REFUSED, /* accept: it has names that may not get there (.detail); nothing was changed */
+	GIT_MOVED, /* accept: the target branch moved meanwhile; try again */
+	/* accept: it has names that may not get there (.detail); nothing was changed */
+	GIT_REFUSED,
 };
 
 struct git_result {
 	enum git_outcome outcome;
 	/*
-	 * The head of the target branch as the call found it first, and as it left it; empty where it
-	 * did not look, or did not move it.
+	 * The head of the target branch as the call found it first, and as it left it; empty where
+	 * it did not look, or did not move it.
 	 */
 	str target_seen, target_left;
 	enum git_mover mover;              /* moved: who */
 	const struct git_new_commit *news; /* moved: what is new, newest first */
 	size_t news_n;
-	str base; /* ensure: the commit that the worktree stands on; harvest: what it was compared with */
+	/* ensure: the commit that the worktree stands on; harvest: what it was compared with */
+	str base;
 	str head;   /* harvest: the branch's head after it */
 	str tree;   /* harvest: its tree hash */
 	str commit; /* accept: the commit on the target branch; rescue: the rescue commit */
@@ -75,8 +78,8 @@ struct git_result {
 	const str *files, *commit_ids;
 	size_t files_n, commit_ids_n;
 	/*
-	 * dirty: .files are what overlaps, relative to `checkout`, GIT_LISTED at most; files_changed
-	 * says how many there are. None: the detail tells what else it waits for.
+	 * dirty: .files are what overlaps, relative to `checkout`, GIT_LISTED at most;
+	 * files_changed says how many there are. None: the detail tells what else it waits for.
 	 */
 	str checkout, admin; /* dirty: the folder that has the target, and its own git directory */
 	str refused;         /* harvest: why the work cannot be accepted as it is; empty: it can */
@@ -112,10 +115,13 @@ void git_set_timeout(struct git *g, int64_t ms);
 /* The repository's own git folder, that all of its worktrees share. Valid as long as g. */
 const char *git_common_dir(const struct git *g);
 /*
- * The git folder of the agent that works in this worktree of ours, which its .git file names, and the
- * folder of ours beside it. Names only: they may not exist.
+ * The git folder of the agent that works in this worktree of ours, which its .git file names, and
+ * the folder of ours beside it. Names only: they may not exist.
  */
 const char *git_agent_dir(struct arena *a, str path);
 const char *git_own_dir(struct arena *a, str path);
-/* Abandons calls that are under way; a command that is changing the user's checkout runs to its end. */
+/*
+ * Abandons calls that are under way; a command that is changing the user's checkout runs to
+ * its end.
+ */
 void git_close(struct git *g);

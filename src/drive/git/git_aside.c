@@ -1,6 +1,6 @@
 /*
- * Putting a part of a worktree aside: into a new folder beside it, under the same name. Nothing that is
- * moved so is lost, whatever git thinks of it.
+ * Putting a part of a worktree aside: into a new folder beside it, under the same name. Nothing
+ * that is moved so is lost, whatever git thinks of it.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,8 @@
 #pragma once
-/* Inside the rooms of git only: putting aside. Nothing is removed, and c->res.detail says where it is. */
+/*
+ * Inside the rooms of git only: putting aside. Nothing is removed, and c->res.detail says where
+ * it is.
+ */
 #include "drive/git/git_call.h"
 
 /* Renames `what` to a free name beside c->path. */

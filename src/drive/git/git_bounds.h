@@ -1,7 +1,8 @@
 #pragma once
 /*
- * What keeps git in bounds where it reads what an agent wrote, and the filters and merge drivers that it runs
- * there, which an agent may have written. With none of it, only what such programs leave behind is ended.
+ * What keeps git in bounds where it reads what an agent wrote, and the filters and merge drivers
+ * that it runs there, which an agent may have written. With none of it, only what such programs
+ * leave behind is ended.
  */
 #include "base/ov.h"
 
@@ -15,8 +16,8 @@ struct git_programs_ask {
 	const char *const *argv;     /* to be run in it; ends with NULL */
 };
 /*
- * The words of a command that makes a sandbox for the programs of one git command, in the arena. NULL: there
- * is none, which is no error.
+ * The words of a command that makes a sandbox for the programs of one git command, in the arena.
+ * NULL: there is none, which is no error.
  */
 typedef int git_sandbox_fn(void *user, struct arena *a, const struct git_programs_ask *ask,
 		const char *const **ret, struct ov_err *err);

@@ -303,8 +303,8 @@ static void call_child_ended(void *user)
 }
 
 /*
- * Of what it allocates, not of the packs that it maps. Of the machine's memory no more than half: what an
- * agent wrote must not be what everybody else has to make room for.
+ * Of what it allocates, not of the packs that it maps. Of the machine's memory no more than half:
+ * what an agent wrote must not be what everybody else has to make room for.
  */
 static uint64_t memory_bound(unsigned flags)
 {

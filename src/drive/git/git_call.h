@@ -2,8 +2,8 @@
 /*
  * Inside the rooms of git only: what a call is made of. A call owns an arena and walks a table of
  * steps; each step builds one git command (or does something local) and judges its result, so that
- * a sequence reads from top to bottom. A step may be a whole table of its own (rescue). Every sequence
- * finds out where things stand, so that it can be repeated after a crash at any step.
+ * a sequence reads from top to bottom. A step may be a whole table of its own (rescue). Every
+ * sequence finds out where things stand, so that it can be repeated after a crash at any step.
  */
 #include <sys/types.h>
 #include <time.h>

@@ -1,8 +1,8 @@
 /*
- * Children beside sys/loop/job: git_open has to answer at once, and a command that changes the user's
- * checkout or a ref must never be cut short by our end, since that would leave it half changed, or
- * a lock where the user's own git trips over it. Output goes to memory files, so such a child is
- * never stopped by a pipe that nobody reads.
+ * Children beside sys/loop/job: git_open has to answer at once, and a command that changes the
+ * user's checkout or a ref must never be cut short by our end, since that would leave it half
+ * changed, or a lock where the user's own git trips over it. Output goes to memory files, so such a
+ * child is never stopped by a pipe that nobody reads.
  */
 #include <errno.h>
 #include <poll.h>

@@ -25,8 +25,8 @@ void git_env_add(struct git_call *c, const char *name, const char *value)
 }
 
 /*
- * The user's checkout, or another one that has the target: named, so that no configuration that somebody
- * wrote there says that its files are elsewhere.
+ * The user's checkout, or another one that has the target: named, so that no configuration that
+ * somebody wrote there says that its files are elsewhere.
  */
 static void use_checkout(struct git_call *c, const char *dir, const char *folder)
 {
@@ -122,7 +122,10 @@ static void confine(struct git_call *c, enum git_where where, unsigned flags)
 		git_confined(c, false, c->room, objects, NULL);
 }
 
-/* In a worktree, filters may be programs that an agent wrote: no key of ours is in their environment. */
+/*
+ * In a worktree, filters may be programs that an agent wrote: no key of ours is in their
+ * environment.
+ */
 static bool is_needed(str entry)
 {
 	static const char *const names[] = { "PATH=", "HOME=", "USER=", "LOGNAME=", "TMPDIR=",
@@ -181,8 +184,9 @@ static bool is_quote(char x)
 }
 
 /*
- * Names of files stand between quotes, and can be any words: of a line, what is before the first and after
- * the last counts. A few messages begin with a name without quotes; what follows it is known.
+ * Names of files stand between quotes, and can be any words: of a line, what is before the first
+ * and after the last counts. A few messages begin with a name without quotes; what follows it
+ * is known.
  */
 static void bare(str line, str *ret_head, str *ret_tail)
 {

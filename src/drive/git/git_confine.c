@@ -1,17 +1,17 @@
 /*
- * Our git reads what agents wrote, and so do the filters and merge drivers that it runs. Both are started by
- * the program that also starts runs (shim/confine.c, shim/programs.c):
+ * Our git reads what agents wrote, and so do the filters and merge drivers that it runs. Both are
+ * started by the program that also starts runs (shim/confine.c, shim/programs.c):
  *
- *	git	writes only the worktree, its room, and the repository's objects, where the kernel
- *		has Landlock.
- *	filters	run in a sandbox where one can be made: what an agent may have written has there
- *		what the agent has. By Landlock, too, they write only our own storage of git-lfs and
- *		a temporary folder, and see nothing of the store but the worktree. Merge drivers
- *		write the worktree, too, where git puts their files. What they leave behind is ended
- *		with the command.
+ * 	git	writes only the worktree, its room, and the repository's objects, where the kernel
+ * 		has Landlock.
+ * 	filters	run in a sandbox where one can be made: what an agent may have written has there
+ * 		what the agent has. By Landlock, too, they write only our own storage of git-lfs and
+ * 		a temporary folder, and see nothing of the store but the worktree. Merge drivers
+ * 		write the worktree, too, where git puts their files. What they leave behind is ended
+ * 		with the command.
  *
- * How programs are confined is in a script of ours in the room. The recorded configuration names only that,
- * so that it stays true when this program is updated, or moves.
+ * How programs are confined is in a script of ours in the room. The recorded configuration names
+ * only that, so that it stays true when this program is updated, or moves.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -133,8 +133,8 @@ static const char *sandbox_file(struct git_call *c)
 }
 
 /*
- * Which of them may run is in the rules that count more than any other. One that the configuration names for
- * all files needs no rule.
+ * Which of them may run is in the rules that count more than any other. One that the configuration
+ * names for all files needs no rule.
  */
 bool git_runs_programs(struct git_call *c)
 {
@@ -221,7 +221,10 @@ static const char *tmp_of(struct git_call *c)
 	return path_join(&c->arena, c->own, "tmp");
 }
 
-/* What git starts in place of a program: it runs in the sandbox, if there is one, and confined there, too. */
+/*
+ * What git starts in place of a program: it runs in the sandbox, if there is one, and
+ * confined there, too.
+ */
 static void add_script(struct git_call *c, struct buf *b)
 {
 	const struct git_bounds *how = &c->g->bounds;
@@ -269,9 +272,9 @@ int git_confine_script(struct git_call *c, struct ov_err *err)
 }
 
 /*
- * git puts names in place of %f and the like, quoted for the shell that it gives the text to. That has to be
- * the shell of the confined program, so the text goes there as it is: in a document of the outer shell,
- * whose end nobody can guess who makes up names of files.
+ * git puts names in place of %f and the like, quoted for the shell that it gives the text to. That
+ * has to be the shell of the confined program, so the text goes there as it is: in a document of
+ * the outer shell, whose end nobody can guess who makes up names of files.
  */
 str git_confine_program(struct git_call *c, str name, str command)
 {

@@ -1,10 +1,13 @@
 #pragma once
-/* Inside the rooms of git only: commands, and programs that git runs, which may write only what they have to. */
+/*
+ * Inside the rooms of git only: commands, and programs that git runs, which may write only what
+ * they have to.
+ */
 #include "drive/git/git_call.h"
 
 /*
- * The words before a command that may write only these folders; none where nothing can be confined. programs:
- * it may run some on what an agent wrote.
+ * The words before a command that may write only these folders; none where nothing can be confined.
+ * programs: it may run some on what an agent wrote.
  */
 void git_confined(struct git_call *c, bool programs, const char *folder, ...)
 		__attribute__((sentinel));

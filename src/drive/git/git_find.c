@@ -1,6 +1,6 @@
 /*
- * What can be seen without a child: where a worktree and its git folders are, what somebody is at in
- * other worktrees, which locks are left over.
+ * What can be seen without a child: where a worktree and its git folders are, what somebody is at
+ * in other worktrees, which locks are left over.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -162,7 +162,9 @@ static void drop_lock(struct git_call *c, const char *lock)
 		unlink(lock); /* if that fails, git says so */
 }
 
-/* A link in place of a folder or file of ours would lead git elsewhere; it is no work of anybody's. */
+/*
+ * A link in place of a folder or file of ours would lead git elsewhere; it is no work of anybody's.
+ */
 static void drop_links(struct git_call *c, const char *below, str ref)
 {
 	str rest = ref, part;
@@ -194,8 +196,8 @@ void git_drop_damaged_ref(struct git_call *c, str ref)
 
 /*
  * Left by a git of ours that was killed: the folder and the refs are ours alone, and no child of an
- * earlier daemon lives, so a lock that is older than this call is nobody's. What the agent's git left
- * in its own folder goes with that folder.
+ * earlier daemon lives, so a lock that is older than this call is nobody's. What the agent's git
+ * left in its own folder goes with that folder.
  */
 void git_drop_locks(struct git_call *c)
 {

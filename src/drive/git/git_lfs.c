@@ -1,10 +1,11 @@
 /*
- * git-lfs: the content of large files is in a storage beside git's objects, and every git folder has one
- * of its own: the repository's, the agent's and ours. An agent can write any name and any size into the
- * pointer to such a file, and git-lfs removes from its storage what has another size than a pointer says.
- * So neither our git nor an agent's is given the repository's storage to write: both read it as that of
- * an alternate. What the two of them add is taken over (git_lfs_take.c); pointers that would do harm
- * in the user's checkout do not get there (git_lfs_check.c).
+ * git-lfs: the content of large files is in a storage beside git's objects, and every git folder
+ * has one of its own: the repository's, the agent's and ours. An agent can write any name and any
+ * size into the pointer to such a file, and git-lfs removes from its storage what has another size
+ * than a pointer says. So neither our git nor an agent's is given the repository's storage to
+ * write: both read it as that of an alternate. What the two of them add is taken over
+ * (git_lfs_take.c); pointers that would do harm in the user's checkout do not get there
+ * (git_lfs_check.c).
  */
 #include <errno.h>
 #include <limits.h>
@@ -103,8 +104,8 @@ int git_lfs_own(struct git_call *c, struct ov_err *err)
 }
 
 /*
- * What is not here stays a pointer: nothing is downloaded, since an agent's .lfsconfig can say from where.
- * All of it comes last, and so counts.
+ * What is not here stays a pointer: nothing is downloaded, since an agent's .lfsconfig can say from
+ * where. All of it comes last, and so counts.
  */
 int git_lfs_record(struct git_call *c, str storage, struct buf *config, struct ov_err *err)
 {

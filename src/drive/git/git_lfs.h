@@ -1,5 +1,8 @@
 #pragma once
-/* Inside the rooms of git only: the storages of large files (git-lfs); drive/git/git_lfs.c says why there are three. */
+/*
+ * Inside the rooms of git only: the storages of large files (git-lfs); drive/git/git_lfs.c says why
+ * there are three.
+ */
 #include "base/buf.h"
 #include "drive/git/git_call.h"
 

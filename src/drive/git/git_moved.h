@@ -1,5 +1,8 @@
 #pragma once
-/* Who moved the target branch; the call that finds it out is in drive/accept/git_accept.h. Part of drive/git/git.h. */
+/*
+ * Who moved the target branch; the call that finds it out is in drive/accept/git_accept.h. Part of
+ * drive/git/git.h.
+ */
 #include "base/ov.h"
 
 enum { GIT_NEWS = 20 };

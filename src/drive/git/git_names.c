@@ -1,7 +1,8 @@
 /*
- * What may not get to the target branch: names that data/id/repo_name.h knows, and why; and links to other
- * repositories that the base does not have. What the target has already and the work does not touch
- * stays as it is, a submodule of it may move to another commit, and whatever is taken away is fine.
+ * What may not get to the target branch: names that data/id/repo_name.h knows, and why; and links
+ * to other repositories that the base does not have. What the target has already and the work does
+ * not touch stays as it is, a submodule of it may move to another commit, and whatever is taken
+ * away is fine.
  */
 #include "base/utf8.h"
 #include "data/id/repo_name.h"

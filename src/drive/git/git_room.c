@@ -61,7 +61,9 @@ const char *git_own_dir(struct arena *a, str path)
 	return path_join(a, room_of(a, path), "own");
 }
 
-/* Notes of ours: what is in them can be found out again, so they need not outlast a power failure. */
+/*
+ * Notes of ours: what is in them can be found out again, so they need not outlast a power failure.
+ */
 
 int git_own_note(struct git_call *c, const char *name, str text, struct ov_err *err)
 {
@@ -187,7 +189,9 @@ static str packed_ref(struct git_call *c, str name)
 	return (str){ 0 };
 }
 
-/* Of a linked worktree the repository has the branches: then it is the name that git is asked for. */
+/*
+ * Of a linked worktree the repository has the branches: then it is the name that git is asked for.
+ */
 static str ref_value(struct git_call *c, str name)
 {
 	for (int i = 0; i < LINKS_MAX; i++) {
@@ -340,7 +344,9 @@ static const char *const named_in[] = { "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVER
 	"ORIG_HEAD", "rebase-merge/autostash", "rebase-apply/autostash", "rebase-merge/orig-head",
 	"rebase-apply/orig-head" };
 
-/* Worktrees that the agent added to its own git folder: each has a HEAD, a log and refs of its own. */
+/*
+ * Worktrees that the agent added to its own git folder: each has a HEAD, a log and refs of its own.
+ */
 static void add_worktrees(struct names *n)
 {
 	struct arena *a = &n->c->arena;
@@ -409,8 +415,8 @@ void git_admin_commits(struct git_call *c, const char *name)
 }
 
 /*
- * A person may have put the folder of all worktrees elsewhere by a link. A link that is there only since a
- * moment ago is an agent's: what is made behind it would be in somebody else's folder.
+ * A person may have put the folder of all worktrees elsewhere by a link. A link that is there only
+ * since a moment ago is an agent's: what is made behind it would be in somebody else's folder.
  */
 int git_room_parent(struct git_call *c, struct ov_err *err)
 {

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * Inside the rooms of git only: the parts that every sequence is put together from. What is named *_steps
- * is a table for STEP_SUB; what it finds out is in the call (drive/git/git_call.h).
+ * Inside the rooms of git only: the parts that every sequence is put together from. What is named
+ * *_steps is a table for STEP_SUB; what it finds out is in the call (drive/git/git_call.h).
  */
 #include "drive/git/git_call.h"
 
@@ -58,7 +58,9 @@ int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *
 #define GIT_PLACE "place"           /* a note: which folder the worktree is */
 #define GIT_MAKING "making"         /* a note: the folder is being made, nobody has worked in it */
 #define GIT_AGENT_REFS "agent-refs" /* a note: the packed-refs that we gave the agent */
-/* In the room: the agent's. Claude Code reads git without asking only below a folder of this name. */
+/*
+ * In the room: the agent's. Claude Code reads git without asking only below a folder of this name.
+ */
 #define GIT_AGENT_DIR ".git"
 #define GIT_LINKED_DIR "worktrees" /* in it: entries of worktrees that the agent added */
 

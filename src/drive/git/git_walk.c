@@ -1,7 +1,7 @@
 /*
- * A walk through a worktree, by descriptors: an agent that is still at work there can neither lead it
- * elsewhere by a link nor have it wait. Nearest folders first, so that what is left out where there is
- * too much is deep down.
+ * A walk through a worktree, by descriptors: an agent that is still at work there can neither lead
+ * it elsewhere by a link nor have it wait. Nearest folders first, so that what is left out where
+ * there is too much is deep down.
  */
 #include "drive/git/git_walk.h"
 #include "drive/git/git_steps.h"
@@ -23,8 +23,8 @@ enum { ALL_ENTRIES = 1000 * 1000, ALL_MS = 2000 };
 /* Each folder is opened part by part. */
 enum { DEPTH_MAX = 64 };
 /*
- * A name that is about as long as a name can be (git cuts its message); of it, the part of at least this
- * many bytes stays; how many are put aside by one call.
+ * A name that is about as long as a name can be (git cuts its message); of it, the part of at least
+ * this many bytes stays; how many are put aside by one call.
  */
 enum { DEEP_BYTES = 3500, DEEP_KEPT = 512, DEEP_MAX = 16 };
 
@@ -64,7 +64,8 @@ static int open_part(struct git_call *c, const char *path, int last)
 
 /*
  * What its owner closed to itself, and so to us, is opened: git passes over such a folder without
- * failing. By descriptor, so that it is this very one; a file with other names may be somebody else's.
+ * failing. By descriptor, so that it is this very one; a file with other names may be
+ * somebody else's.
  */
 static void open_up(struct git_walk *w, int fd)
 {
@@ -259,7 +260,9 @@ bool git_open_closed(struct git_call *c)
 	return w.opened;
 }
 
-/* Nothing can be opened by such a name: its lower part is moved, so that git gets through the rest. */
+/*
+ * Nothing can be opened by such a name: its lower part is moved, so that git gets through the rest.
+ */
 static bool deep_aside(struct git_call *c, str name)
 {
 	_cleanup_(fd_closep) int dir = -1;

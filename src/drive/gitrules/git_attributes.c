@@ -1,7 +1,7 @@
 /*
- * Which files of the base have a filter or a merge driver: the rules for that, out of all the files of
- * attributes that the base has, as one text. Put where it counts more than those (info/attributes), it
- * holds whatever an agent writes into them.
+ * Which files of the base have a filter or a merge driver: the rules for that, out of all the files
+ * of attributes that the base has, as one text. Put where it counts more than those
+ * (info/attributes), it holds whatever an agent writes into them.
  */
 #include "drive/gitrules/git_attributes.h"
 
@@ -39,7 +39,9 @@ static bool attributes_next_word(str *rest, str *ret)
 	return ret->n > 0;
 }
 
-/* The pattern of a line, which may be in quotes; `quoted`: without them, its escapes as they are. */
+/*
+ * The pattern of a line, which may be in quotes; `quoted`: without them, its escapes as they are.
+ */
 static bool next_pattern(str *line, str *ret, bool *quoted)
 {
 	size_t end = 1;

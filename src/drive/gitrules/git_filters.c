@@ -1,8 +1,9 @@
 /*
- * Work that changes for which files a filter of the user's runs does not get to the target branch, unless that is
- * git-lfs. Our git runs such a filter only for what the base names (git_programs.c), and the user's checkout
- * would run it for the rest: what is stored would differ from what should be, such as plain text in place of
- * a secret. Where a rule is taken away, that is so for the files that the next work adds.
+ * Work that changes for which files a filter of the user's runs does not get to the target branch,
+ * unless that is git-lfs. Our git runs such a filter only for what the base names (git_programs.c),
+ * and the user's checkout would run it for the rest: what is stored would differ from what should
+ * be, such as plain text in place of a secret. Where a rule is taken away, that is so for the files
+ * that the next work adds.
  */
 #include "drive/git/git_call.h"
 #include "drive/git/git_steps.h"
@@ -49,7 +50,10 @@ static struct rules rules_of(struct git_call *c, str text, str names)
 	return ret;
 }
 
-/* The last of the first n rules about a filter of the user's to which this one is an exception; or NULL. */
+/*
+ * The last of the first n rules about a filter of the user's to which this one is an exception;
+ * or NULL.
+ */
 static const struct rule *exception_to(const struct rules *all, size_t n, const struct rule *rule,
 		bool (*meet)(str pattern, str other))
 {
@@ -83,8 +87,8 @@ static struct finding lacking(const struct rules *before, size_t at)
 }
 
 /*
- * A rule of the work's that is none of the base's from `at` on. An agent may add rules for git-lfs: such
- * a rule counts as an exception only if it leaves nothing of the other.
+ * A rule of the work's that is none of the base's from `at` on. An agent may add rules for git-lfs:
+ * such a rule counts as an exception only if it leaves nothing of the other.
  */
 static struct finding added(const struct rules *before, size_t at, size_t stop,
 		const struct rule *rule)

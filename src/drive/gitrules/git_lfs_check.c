@@ -1,7 +1,8 @@
 /*
- * Pointers of git-lfs to content that is not in the repository's storage, or has another size there, do not
- * get to the target branch: in the user's checkout git could not write the file, and git-lfs would
- * remove the content that is there. A pointer that the target has already may be moved about.
+ * Pointers of git-lfs to content that is not in the repository's storage, or has another size
+ * there, do not get to the target branch: in the user's checkout git could not write the file, and
+ * git-lfs would remove the content that is there. A pointer that the target has already may be
+ * moved about.
  */
 #include <sys/stat.h>
 
@@ -90,7 +91,10 @@ static bool is_like_one(str text)
 	return str_contains(text, STR("oid sha256:")) && str_contains(text, STR("size"));
 }
 
-/* What a file of this text is a pointer to. What only resembles one counts as one to something else. */
+/*
+ * What a file of this text is a pointer to. What only resembles one counts as one to
+ * something else.
+ */
 static enum content content_of(struct git_call *c, str text)
 {
 	str rest = text, version = { 0 }, line, name = { 0 }, digest = STR("oid sha256:");
@@ -120,7 +124,10 @@ static enum content content_of(struct git_call *c, str text)
 	return st.st_size == size ? CONTENT_THERE : CONTENT_OTHER;
 }
 
-/* "OID SIZE\nTEXT\n" each. What is left of c->pointers are those without content: "OID ?", or "OID !". */
+/*
+ * "OID SIZE\nTEXT\n" each. What is left of c->pointers are those without content: "OID ?", or
+ * "OID !".
+ */
 static int read_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	_cleanup_(buf_done) struct buf b = BUF_INIT;

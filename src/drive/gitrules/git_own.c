@@ -1,8 +1,8 @@
 /*
  * Our side of a worktree: a git directory with no branches, the repository's objects, an index that
  * nobody else writes, and the configuration as it was recorded before anybody worked there. Of that
- * only what says how files are turned into objects is kept; no hook, monitor, include, alias, helper
- * or driver for differences is.
+ * only what says how files are turned into objects is kept; no hook, monitor, include, alias,
+ * helper or driver for differences is.
  */
 #include <errno.h>
 #include <limits.h>
@@ -75,7 +75,10 @@ void git_config_add(struct buf *b, str name, str value)
 	buf_addc(b, '\n');
 }
 
-/* Where the repository has it, it is ours, too. A link to nothing would puzzle those who look at all files. */
+/*
+ * Where the repository has it, it is ours, too. A link to nothing would puzzle those who look
+ * at all files.
+ */
 static int share(struct git_call *c, const char *name, struct ov_err *err)
 {
 	const char *from = path_join(&c->arena, c->g->common, name),
@@ -92,8 +95,8 @@ static int share(struct git_call *c, const char *name, struct ov_err *err)
 }
 
 /*
- * What the repository excluded when the worktree was made, and what we have excluded since: not what an
- * agent adds to it.
+ * What the repository excluded when the worktree was made, and what we have excluded since: not
+ * what an agent adds to it.
  */
 static int put_excludes(struct git_call *c, struct ov_err *err)
 {

@@ -1,10 +1,12 @@
 /*
  * Filters and merge drivers are programs. They run for the files for which the base names them, the
- * repository's info/attributes or the user's own file: what an agent adds to the attributes makes none run.
+ * repository's info/attributes or the user's own file: what an agent adds to the attributes
+ * makes none run.
  *
- * git-lfs is the exception: what it does to a file is known, it is confined, and its content is taken over with
- * care (git_lfs.c). For it the rules in the worktree count, as they do for the agent's git and will for the
- * user's: otherwise a pointer that the agent committed would become the file again.
+ * git-lfs is the exception: what it does to a file is known, it is confined, and its content is
+ * taken over with care (git_lfs.c). For it the rules in the worktree count, as they do for the
+ * agent's git and will for the user's: otherwise a pointer that the agent committed would become
+ * the file again.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -222,7 +224,10 @@ static str read_in_tree(struct git_call *c, str name)
 	return text;
 }
 
-/* What they say of git-lfs; that another filter is named there does not count, only that it is not git-lfs. */
+/*
+ * What they say of git-lfs; that another filter is named there does not count, only that it is
+ * not git-lfs.
+ */
 static void add_rules(struct buf *b, str rules)
 {
 	str pattern, token;

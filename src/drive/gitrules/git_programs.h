@@ -1,5 +1,8 @@
 #pragma once
-/* Inside the rooms of git only: for which files filters and merge drivers run (git_programs.c says why). */
+/*
+ * Inside the rooms of git only: for which files filters and merge drivers run (git_programs.c
+ * says why).
+ */
 #include "drive/git/git_call.h"
 #include "drive/gitrules/git_attributes.h"
 

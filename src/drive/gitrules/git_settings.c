@@ -1,6 +1,6 @@
 /*
- * What an agent's git has of the user's own settings, wherever these are: a sandbox may hide the home, and a
- * program may not know who it is for. Who commits, and whose hooks are asked.
+ * What an agent's git has of the user's own settings, wherever these are: a sandbox may hide the
+ * home, and a program may not know who it is for. Who commits, and whose hooks are asked.
  */
 #include "drive/gitrules/git_settings.h"
 #include "base/buf.h"
@@ -17,7 +17,10 @@ static const struct setting {
 	{ "core.hookspath", NULL },
 };
 
-/* The last one counts; those of our own command line come behind all others, and are for that command. */
+/*
+ * The last one counts; those of our own command line come behind all others, and are for
+ * that command.
+ */
 static str value_of(str list, str variable)
 {
 	str scope, entry, name, value = { 0 };

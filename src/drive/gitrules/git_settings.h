@@ -1,7 +1,7 @@
 #pragma once
 /*
- * Inside the rooms of git only: the configuration and the rules that our git goes by. What is named *_steps
- * is a table for STEP_SUB; what it finds out is in the call (drive/git/git_call.h).
+ * Inside the rooms of git only: the configuration and the rules that our git goes by. What is named
+ * *_steps is a table for STEP_SUB; what it finds out is in the call (drive/git/git_call.h).
  */
 #include "drive/git/git_call.h"
 

@@ -1,10 +1,10 @@
 #pragma once
 /*
  * One question to a language model, one answer: over the Messages API of Anthropic, over chat
- * completions as OpenAI and many others serve them, or by a command that reads the prompt and writes
- * the answer. Servers that are busy, broken or silent are asked again a few times, within bounds.
- * The key is sent as a header and nowhere else: it is in no error text, also when a server repeats
- * it. A question belongs to itself until `done` was called or it is cancelled.
+ * completions as OpenAI and many others serve them, or by a command that reads the prompt and
+ * writes the answer. Servers that are busy, broken or silent are asked again a few times, within
+ * bounds. The key is sent as a header and nowhere else: it is in no error text, also when a server
+ * repeats it. A question belongs to itself until `done` was called or it is cancelled.
  */
 #include "base/err.h"
 #include "base/ov.h"
@@ -48,8 +48,8 @@ struct llm_question {
 };
 
 /*
- * Everything is copied. On failure nothing was started and done is never called; otherwise once, from
- * the loop. The http client is needed for the two APIs and must live longer than the question.
+ * Everything is copied. On failure nothing was started and done is never called; otherwise once,
+ * from the loop. The http client is needed for the two APIs and must live longer than the question.
  */
 int llm_ask(struct loop *l, struct http_client *http, const struct llm_options *o,
 		const struct llm_question *q, llm_done_fn *done, void *user, struct llm_call **ret,

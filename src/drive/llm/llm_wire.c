@@ -147,7 +147,9 @@ int llm_refusal(struct arena *a, const struct llm_options *o, int status, str bo
 	str text;
 
 	if (status == 401 || status == 403)
-		/* Their messages tend to repeat half of the key; the variable's name says enough. */
+		/*
+		 * Their messages tend to repeat half of the key; the variable's name says enough.
+		 */
 		return ov_fail(err, OV_EUNAUTHORIZED, "%s%s refused the key%s%s (status %d)",
 				o->url, llm_path(o->api), o->key ? " in " : ": none was sent; set ",
 				o->key_name ? o->key_name : "planner.api_key_env", status);

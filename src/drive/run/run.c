@@ -186,8 +186,8 @@ static uint64_t size_of(const char *path)
 }
 
 /*
- * A slice of the last words; false when there is more. What cannot be read is said with the end. Who
- * got away from a lost run may still write: only what was there at its end is waited for.
+ * A slice of the last words; false when there is more. What cannot be read is said with the end.
+ * Who got away from a lost run may still write: only what was there at its end is waited for.
  */
 static bool hear_rest(struct run_handle *r, struct follow *f, uint64_t size)
 {
@@ -458,8 +458,8 @@ void run_began(struct run_handle *r, int pid)
 }
 
 /*
- * Whoever was asked may still be about to start it, unheard: the mark of a start keeps the shim from
- * that. Where the shim has been first, the run is as alive as any.
+ * Whoever was asked may still be about to start it, unheard: the mark of a start keeps the shim
+ * from that. Where the shim has been first, the run is as alive as any.
  */
 void run_never_began(struct run_handle *r, const char *why)
 {

@@ -19,11 +19,13 @@ struct run_handle;
 struct run_spec {
 	const char *shim; /* path of overseer-run */
 	const char *dir;  /* the run's folder; made by run_start */
-	const char *id; /* put into the agent's environment as OVERSEER_RUN: what the sweep looks for */
+	/* put into the agent's environment as OVERSEER_RUN: what the sweep looks for */
+	const char *id;
 	const char *const *argv;
 	const char *const *env; /* whole environment of the agent, without OVERSEER_RUN */
 	const char *cwd;
-	str input; /* written to DIR/prompt, which becomes the agent's stdin; absent: run_send feeds it */
+	/* written to DIR/prompt, which becomes the agent's stdin; absent: run_send feeds it */
+	str input;
 	/*
 	 * Of DIR/output, and of DIR/errors. Beyond it the beginning and the newest bytes are kept,
 	 * half of it each; the middle becomes a hole in the file, so offsets stay true.
@@ -32,14 +34,15 @@ struct run_spec {
 	/* argv is a sandbox, and the agent its only child's child: signals go inside. */
 	bool sandboxed;
 	/*
-	 * The agent gets a terminal, and the shim is started by somebody else in another one: argv of
-	 * it from run_argv, then run_began. The run waits for that.
+	 * The agent gets a terminal, and the shim is started by somebody else in another one: argv
+	 * of it from run_argv, then run_began. The run waits for that.
 	 */
 	bool terminal;
 	bool split_errors;     /* stderr goes to DIR/errors instead of among the output */
 	int64_t stop_grace_ms; /* between SIGTERM and SIGKILL when stopping */
 	int interrupt_signal; /* makes this agent leave off in order, as SIGINT; 0: there is none */
-	const char *cgroup; /* the folder of the control group below which the run gets its own; or NULL */
+	/* the folder of the control group below which the run gets its own; or NULL */
+	const char *cgroup;
 	int64_t memory_max_bytes, pids_max; /* of that group; 0: no limit */
 	int64_t interrupt_grace_ms;         /* between that and SIGTERM when stopping */
 };
@@ -85,7 +88,10 @@ int run_start(struct loop *l, const struct run_spec *spec, uint64_t offset,
 /* What is to be started for a run in a terminal; and whether it still is. */
 const char *const *run_argv(struct arena *a, const struct run_spec *spec);
 bool run_is_awaited(const struct run_handle *r);
-/* It was started as this process; or it was not (why), and will not be any more. ended() follows then. */
+/*
+ * It was started as this process; or it was not (why), and will not be any more. ended()
+ * follows then.
+ */
 void run_began(struct run_handle *r, int pid);
 void run_never_began(struct run_handle *r, const char *why);
 /* Finds a run of a previous daemon by its folder; OV_ENOTFOUND when the folder shows no start. */
@@ -108,8 +114,8 @@ int run_deliver(struct run_handle *r, str id, str bytes, run_delivered_fn *done,
 /* When the run last wrote output, as its file says (0: never), and how many bytes there are. */
 ov_time run_written(const struct run_handle *r, uint64_t *ret_bytes);
 /*
- * What the run's processes have used so far, the shim's included, and apart from that those that began
- * since then (proc_table_usage); OV_ENOTFOUND when they are not known.
+ * What the run's processes have used so far, the shim's included, and apart from that those that
+ * began since then (proc_table_usage); OV_ENOTFOUND when they are not known.
  */
 int run_usage(const struct run_handle *r, const struct proc_table *t, uint64_t since_boot_us,
 		struct proc_usage *ret, struct ov_err *err);
@@ -128,8 +134,8 @@ int run_freeze(struct run_handle *r, bool frozen, run_delivered_fn *done, void *
 /* The agent's own signal for that; where it has none, the error of the next request says so. */
 int run_interrupt(struct run_handle *r, struct ov_err *err);
 /*
- * The agent's interrupt if it has one, after its grace SIGTERM, after that one's grace SIGKILL for the
- * whole run, then the sweep. ended() follows.
+ * The agent's interrupt if it has one, after its grace SIGTERM, after that one's grace SIGKILL for
+ * the whole run, then the sweep. ended() follows.
  */
 int run_stop(struct run_handle *r, struct ov_err *err);
 /* Lets go of it; the run goes on. NULL allowed; safe inside callbacks. */

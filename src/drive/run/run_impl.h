@@ -1,5 +1,8 @@
 #pragma once
-/* A run as its owner's handle knows it; shared by run.c (its life) and run_talk.c. Private to drive. */
+/*
+ * A run as its owner's handle knows it; shared by run.c (its life) and run_talk.c. Private
+ * to drive.
+ */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "drive/run/run.h"
@@ -37,7 +40,10 @@ struct run_handle {
 
 	struct run_link *link;
 	bool stop_wanted, concluding, over;
-	/* How it ended: known, while its last words are read in slices between which others are served. */
+	/*
+	 * How it ended: known, while its last words are read in slices between which others
+	 * are served.
+	 */
 	struct arena end_arena;
 	struct run_end end;
 	bool end_known;

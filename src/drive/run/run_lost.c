@@ -12,8 +12,8 @@
 enum { PATH_BYTES = 8192, LINE_BYTES = 40 };
 
 /*
- * What its shim wrote down. The agent could have written there too: only a group of this run's name is
- * believed.
+ * What its shim wrote down. The agent could have written there too: only a group of this run's name
+ * is believed.
  */
 static const char *group_of(struct arena *a, const char *dir, const char *id)
 {
@@ -43,8 +43,9 @@ static uint64_t shim_began(struct arena *a, const char *dir)
 }
 
 /*
- * Whom its shim wrote down when it last looked. The agent could have written there too, so only those are
- * believed that began after the shim: nobody whom it found on this machine is ended in its name.
+ * Whom its shim wrote down when it last looked. The agent could have written there too, so only
+ * those are believed that began after the shim: nobody whom it found on this machine is ended
+ * in its name.
  */
 static size_t read_known(struct arena *a, const char *dir, struct proc_known **ret)
 {
@@ -95,7 +96,9 @@ void run_lost(struct arena *a, const char *dir, const char *id, const char *why,
 	else
 		proc_sweep_known(STR(RUN_ENV), str_from(id), known, known_n, &more, &sure, NULL);
 	ret->swept = killed + more;
-	/* The kernel ended its group as a whole: only who was found outside of it makes one doubt. */
+	/*
+	 * The kernel ended its group as a whole: only who was found outside of it makes one doubt.
+	 */
 	sure |= group && r == 0 && !more;
 	ret->unsure = !sure;
 	if (r < 0)

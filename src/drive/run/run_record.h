@@ -1,5 +1,8 @@
 #pragma once
-/* The exit record that a shim leaves in its run's folder (shim/record.c writes it), read and checked. */
+/*
+ * The exit record that a shim leaves in its run's folder (shim/record.c writes it), read
+ * and checked.
+ */
 #include "drive/run/run.h"
 
 /* The message lives in the arena. OV_EINVALID when it is not the whole record of this run. */

@@ -1,4 +1,7 @@
-/* What is said to a run: input and requests through its shim's socket, and the signal that stops it. */
+/*
+ * What is said to a run: input and requests through its shim's socket, and the signal that
+ * stops it.
+ */
 #include "drive/run/run_impl.h"
 
 #include <signal.h>

@@ -294,8 +294,8 @@ static const struct stream_ops stream_ops = { .data = on_data, .eof = on_eof, .f
 static int spawn_client(struct tmux *t, int fd, int err_fd, struct ov_err *err)
 {
 	/*
-	 * The first session is the client's own, and goes with it: a server without another one ends.
-	 * All of this is one step of the server's, so nothing of it is ever left half done.
+	 * The first session is the client's own, and goes with it: a server without another one
+	 * ends. All of this is one step of the server's, so nothing of it is ever left half done.
 	 */
 	const char *const argv[] = { t->program, "-L", t->names.label, "-f", "/dev/null", "-u",
 		"-C", "new-session", "-A", "-s", t->names.prefix, "-x", "80", "-y", "24", "cat",

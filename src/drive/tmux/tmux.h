@@ -1,13 +1,13 @@
 #pragma once
 /*
  * Terminal sessions that people can attach to: a tmux server of our own (its socket is named after
- * the store, and no configuration of the user's is read), spoken to through one control-mode child that
- * is started when something is asked and ends when nobody holds on to it. Sessions belong to the server and
- * outlive us; it ends with the last of them. Requests are carried out in order; done comes once for
- * each, from the loop.
+ * the store, and no configuration of the user's is read), spoken to through one control-mode child
+ * that is started when something is asked and ends when nobody holds on to it. Sessions belong to
+ * the server and outlive us; it ends with the last of them. Requests are carried out in order; done
+ * comes once for each, from the loop.
  *
- * A connection that breaks is made again for what was not sent yet; what was sent and not answered ends
- * with OV_EUNAVAILABLE: nobody knows. A server that is gone has taken its sessions along.
+ * A connection that breaks is made again for what was not sent yet; what was sent and not answered
+ * ends with OV_EUNAVAILABLE: nobody knows. A server that is gone has taken its sessions along.
  */
 #include "base/ov.h"
 
@@ -52,14 +52,17 @@ struct tmux_session {
 };
 
 /*
- * text: the process in its terminal. With a session of that name and that mark nothing is started, and
- * its process told; with another mark: OV_ECONFLICT.
+ * text: the process in its terminal. With a session of that name and that mark nothing is started,
+ * and its process told; with another mark: OV_ECONFLICT.
  */
 void tmux_open_session(struct tmux *t, const struct tmux_session *s, tmux_done_fn *done,
 		void *user);
 /* OV_ENOTFOUND: there is no such session. Its terminal hangs up. */
 void tmux_end_session(struct tmux *t, str session, tmux_done_fn *done, void *user);
-/* As if a person pasted it, in brackets where the program asked for them; cleaned before (tmux_clean). */
+/*
+ * As if a person pasted it, in brackets where the program asked for them; cleaned before
+ * (tmux_clean).
+ */
 void tmux_paste(struct tmux *t, str session, str text, tmux_done_fn *done, void *user);
 /* One key by its name, as Enter. */
 void tmux_press(struct tmux *t, str session, const char *key, tmux_done_fn *done, void *user);

@@ -6,7 +6,8 @@
 #include "base/utf8.h"
 
 enum {
-	PIECE = 16 << 10, /* of a text that is pasted: a line of the server's is no place for all of it */
+	/* of a text that is pasted: a line of the server's is no place for all of it */
+	PIECE = 16 << 10,
 	ABOVE_MAX = 10000,
 };
 

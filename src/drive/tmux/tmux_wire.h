@@ -1,8 +1,9 @@
 #pragma once
 /*
- * What is said over the control mode of tmux: commands go out as lines in which every word is quoted,
- * answers come back as blocks between %begin and %end or %error, and whatever else happens as single
- * lines that begin with '%'. Pure: bytes in, statements out; bounded, since a screen may hold anything.
+ * What is said over the control mode of tmux: commands go out as lines in which every word is
+ * quoted, answers come back as blocks between %begin and %end or %error, and whatever else happens
+ * as single lines that begin with '%'. Pure: bytes in, statements out; bounded, since a screen may
+ * hold anything.
  */
 #include "base/buf.h"
 #include "base/ov.h"
@@ -42,12 +43,12 @@ void tmux_wire_feed(struct tmux_wire *w, str bytes);
 int tmux_wire_next(struct tmux_wire *w, struct tmux_said *ret, struct ov_err *err);
 
 /*
- * Adds a word to a command, after a space where it is not the first: in quotes, so that no byte of it
- * means anything. It holds no NUL.
+ * Adds a word to a command, after a space where it is not the first: in quotes, so that no byte of
+ * it means anything. It holds no NUL.
  */
 void tmux_add_word(struct buf *b, str word);
 /*
- * Words for a terminal: invalid bytes are replaced, line ends become \n, and control characters other
- * than that and the tabulator are left out, so that nothing in them ends a bracketed paste.
+ * Words for a terminal: invalid bytes are replaced, line ends become \n, and control characters
+ * other than that and the tabulator are left out, so that nothing in them ends a bracketed paste.
  */
 str tmux_clean(struct arena *a, str text);

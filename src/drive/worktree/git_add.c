@@ -1,10 +1,10 @@
 /*
  * Adding: the files of a worktree go into our index, their contents into the repository.
  *
- * Git writes one file per object, and does not wait for the disk (core.fsync). Many files are put into
- * packs instead, as git does it with large ones: that is a fraction of what is written to the disk, and
- * durable before the command ends. Git looks for each new object among all that it has put into the same
- * pack so far, so there are several, of some 10,000 objects each.
+ * Git writes one file per object, and does not wait for the disk (core.fsync). Many files are put
+ * into packs instead, as git does it with large ones: that is a fraction of what is written to the
+ * disk, and durable before the command ends. Git looks for each new object among all that it has
+ * put into the same pack so far, so there are several, of some 10,000 objects each.
  */
 #include <sys/stat.h>
 
@@ -20,7 +20,10 @@ enum { UNENCODED_MAX = 64, NAMED_MAX = 3 };
 /* OBJECT_BYTES: what git adds to the smallest file. */
 enum { PACK_FROM = 200, PACK_OBJECTS = 10 * 1000, PACKS_MAX = 100, OBJECT_BYTES = 15 };
 
-/* Git hashes and packs some 100 MB in a second. What is mostly a hole costs whoever made it nothing. */
+/*
+ * Git hashes and packs some 100 MB in a second. What is mostly a hole costs whoever made
+ * it nothing.
+ */
 static const off_t file_max = (off_t)8 << 30, hole_max = (off_t)2 << 30;
 
 int git_add_command(struct git_call *c)
@@ -29,7 +32,10 @@ int git_add_command(struct git_call *c)
 	int64_t bytes = (c->found_bytes + (int64_t)c->found * OBJECT_BYTES) / packs;
 
 	git_run(c, AT_TREE, 0, NULL);
-	/* A file that shrinks meanwhile ends the whole command then: not where the rest has to be kept. */
+	/*
+	 * A file that shrinks meanwhile ends the whole command then: not where the rest has to
+	 * be kept.
+	 */
 	if (c->found >= PACK_FROM && !c->partly) {
 		git_args(c, "-c", "core.bigFileThreshold=0", NULL);
 		if (packs > 1)
@@ -60,8 +66,8 @@ static bool unencoded(struct git_call *c, const struct git_out *o)
 }
 
 /*
- * A filter failed, or could not run. What is kept in a rescue is as it lies there; it must not become work,
- * such as plain text in place of what is encrypted. git-lfs is no such filter.
+ * A filter failed, or could not run. What is kept in a rescue is as it lies there; it must not
+ * become work, such as plain text in place of what is encrypted. git-lfs is no such filter.
  */
 static void note_filter(struct git_call *c, const struct git_out *o)
 {
@@ -92,7 +98,10 @@ int git_add_judge(struct git_call *c, const struct git_out *o, struct ov_err *er
 
 	if (o->code != 0 && (git_loosen(c, o) || unencoded(c, o)))
 		return GIT_AGAIN;
-	/* Names, kinds of files and encodings that git does not take: the rest, as it is, byte by byte. */
+	/*
+	 * Names, kinds of files and encodings that git does not take: the rest, as it is, byte
+	 * by byte.
+	 */
 	if (o->code != 0 && !c->partly) {
 		c->partly = true;
 		note_filter(c, o);

@@ -1,9 +1,9 @@
 /*
  * Repositories inside a worktree that its base does not have: an agent cloned or made one there, or
  * committed the mere name of its commit. They are no part of the work, and no git of ours goes into
- * them, since it would use the configuration that it finds there. Their files are kept with each rescue
- * as ordinary files, byte by byte. Their history is in no ref: as soon as the worktree has to be what a
- * commit says, the folders are moved aside as they are.
+ * them, since it would use the configuration that it finds there. Their files are kept with each
+ * rescue as ordinary files, byte by byte. Their history is in no ref: as soon as the worktree has
+ * to be what a commit says, the folders are moved aside as they are.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -164,7 +164,10 @@ int git_embedded_list(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_SKIP;
 }
 
-/* Keeping them: the tree that is rescued anyway, with these files in it, in an index for the purpose. */
+/*
+ * Keeping them: the tree that is rescued anyway, with these files in it, in an index for
+ * the purpose.
+ */
 
 static int read_build(struct git_call *c, struct ov_err *err _unused_)
 {

@@ -441,7 +441,10 @@ static bool is_listed(const str *list, size_t n, str path)
 	return false;
 }
 
-/* After a move there is more between the two than the run's own: of that, what differs from the base. */
+/*
+ * After a move there is more between the two than the run's own: of that, what differs from
+ * the base.
+ */
 static int touched_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	const str *all;

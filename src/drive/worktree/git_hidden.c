@@ -1,8 +1,8 @@
 /*
- * Files that an agent ignores by rules of its own: by a .gitignore that the base does not have, or has
- * otherwise, and that may ignore itself. Nobody sees them, and with the worktree they would be gone, as
- * what the base ignores is (what a build made). They are rescued before; what is too much for that is
- * moved aside.
+ * Files that an agent ignores by rules of its own: by a .gitignore that the base does not have, or
+ * has otherwise, and that may ignore itself. Nobody sees them, and with the worktree they would be
+ * gone, as what the base ignores is (what a build made). They are rescued before; what is too much
+ * for that is moved aside.
  */
 #include <dirent.h>
 #include <fcntl.h>

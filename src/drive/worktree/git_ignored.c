@@ -1,8 +1,8 @@
 /*
  * Files that were ignored until the worktree was moved, and are not any more: the task before had
  * ignored them by a rule of its own. A clean would take them away, and no rescue has them. They are
- * rescued now; where they are too much for that (what a build made, packages), they are moved aside. So
- * are those that a file of what comes would overwrite.
+ * rescued now; where they are too much for that (what a build made, packages), they are moved
+ * aside. So are those that a file of what comes would overwrite.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@
 enum { FOLDERS_BYTES = 64 << 10 };
 
 /*
- * Before the move: which files come that an ignored one has the name of, and are there other rules? Only
- * those make other files ignored.
+ * Before the move: which files come that an ignored one has the name of, and are there other rules?
+ * Only those make other files ignored.
  */
 static int ahead_build(struct git_call *c, struct ov_err *err _unused_)
 {
@@ -77,7 +77,10 @@ static int move_out(struct git_call *c, str names, const char *what, struct ov_e
 	return r;
 }
 
-/* Git would remove the folder, with all that is ignored in it. Of too many for a command, all is listed. */
+/*
+ * Git would remove the folder, with all that is ignored in it. Of too many for a command, all
+ * is listed.
+ */
 static int way_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	str rest = c->folders, name;

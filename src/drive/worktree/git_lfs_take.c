@@ -1,7 +1,8 @@
 /*
- * Large files that an agent or a filter of ours added become the repository's: copied to where no agent can
- * write, hashed, and renamed to their place if they are what their names say. The copying and hashing is
- * done by children; what an agent prepared is looked at without following a link, and within bounds.
+ * Large files that an agent or a filter of ours added become the repository's: copied to where no
+ * agent can write, hashed, and renamed to their place if they are what their names say. The copying
+ * and hashing is done by children; what an agent prepared is looked at without following a link,
+ * and within bounds.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -54,8 +55,8 @@ static void sweep(struct git_call *c, const char *dir)
 }
 
 /*
- * Gives a file a name in our own folder, so that nothing can take its place any more. Its content can
- * still be changed.
+ * Gives a file a name in our own folder, so that nothing can take its place any more. Its content
+ * can still be changed.
  */
 static int gather_one(struct gathering *g, int dir, const char *name, struct ov_err *err)
 {

@@ -1,4 +1,6 @@
-/* Steps that only look: where HEAD and the branches are, what is uncommitted, who holds a branch. */
+/*
+ * Steps that only look: where HEAD and the branches are, what is uncommitted, who holds a branch.
+ */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -64,7 +66,9 @@ static int refs_build(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
-/* Of the commits that the agent's folder names, those that the repository has; others are wanted. */
+/*
+ * Of the commits that the agent's folder names, those that the repository has; others are wanted.
+ */
 static void sort_named(struct git_call *c, str answers)
 {
 	size_t n = 0;
@@ -188,8 +192,9 @@ static bool is_repository(struct git_call *c, str name)
 }
 
 /*
- * Repositories inside the worktree, the only folders that are listed, are no work of the worktree's:
- * git would keep the mere name of their commit, or refuse when they have none. They are left alone.
+ * Repositories inside the worktree, the only folders that are listed, are no work of the
+ * worktree's: git would keep the mere name of their commit, or refuse when they have none. They
+ * are left alone.
  */
 int git_status_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {

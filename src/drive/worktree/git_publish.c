@@ -1,9 +1,9 @@
 /*
- * The agent's git folder, made again: HEAD on the branch, the branch where the repository has it, our
- * index, copies of the repository's branches and of the agent's own, no trace of anything else that
- * was in it. It is built beside the old one and takes its place in one step, so whatever the old one
- * held (links, pipes, configuration) is never written through, and a cut leaves one or the other.
- * All names in it are relative: a repository can be moved.
+ * The agent's git folder, made again: HEAD on the branch, the branch where the repository has it,
+ * our index, copies of the repository's branches and of the agent's own, no trace of anything else
+ * that was in it. It is built beside the old one and takes its place in one step, so whatever the
+ * old one held (links, pipes, configuration) is never written through, and a cut leaves one or the
+ * other. All names in it are relative: a repository can be moved.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -105,7 +105,10 @@ static void config_text(struct git_call *c, const char *dir, struct buf *b)
 			NULL);
 	sparse = str_contains(ours, STR("sparsecheckout = \"true\""));
 	cone = str_contains(ours, STR("sparsecheckoutcone = \"true\""));
-	/* The hooks are the repository's, unless it or the user says otherwise; what comes last counts. */
+	/*
+	 * The hooks are the repository's, unless it or the user says otherwise; what comes
+	 * last counts.
+	 */
 	buf_addf(b, "[core]\n\trepositoryformatversion = 1\n\thooksPath = \"" STR_FMT "/hooks\"\n",
 			STR_ARG(relative(c, c->path, c->g->common)));
 	git_settings_add(c, b);
@@ -114,7 +117,10 @@ static void config_text(struct git_call *c, const char *dir, struct buf *b)
 			STR_ARG(relative(c, dir, c->path)));
 	buf_addf(b, "\tlogAllRefUpdates = true\n\tsparseCheckout = %s\n\tsparseCheckoutCone = %s\n",
 			sparse ? "true" : "false", cone ? "true" : "false");
-	/* Keys are with a person, or behind a socket that a sandbox hides; what is accepted is committed anew. */
+	/*
+	 * Keys are with a person, or behind a socket that a sandbox hides; what is accepted is
+	 * committed anew.
+	 */
 	buf_adds(b, STR("[commit]\n\tgpgSign = false\n[tag]\n\tgpgSign = false\n"));
 	buf_adds(b, STR("[gc]\n\tauto = 0\n"));
 	/* Its own, wherever the repository's is. */
@@ -124,7 +130,9 @@ static void config_text(struct git_call *c, const char *dir, struct buf *b)
 		buf_adds(b, STR("[extensions]\n\tobjectFormat = sha256\n"));
 }
 
-/* The repository's, without those of other workers, then what the agent has of its own beside them. */
+/*
+ * The repository's, without those of other workers, then what the agent has of its own beside them.
+ */
 static str refs_text(struct git_call *c, str listed)
 {
 	_cleanup_(buf_done) struct buf b = BUF_INIT;
@@ -328,9 +336,9 @@ static void keep_folder(struct git_call *c, const char *former, const char *name
 }
 
 /*
- * Repositories of submodules go on: what was made in them is nowhere else. So do the entries of worktrees
- * that the agent added, as long as it is the same task: without them git would take their files for
- * those of the worktree that they are in.
+ * Repositories of submodules go on: what was made in them is nowhere else. So do the entries of
+ * worktrees that the agent added, as long as it is the same task: without them git would take their
+ * files for those of the worktree that they are in.
  */
 static void keep_others(struct git_call *c, const char *former)
 {
@@ -352,8 +360,8 @@ int git_publish_keep(struct git_call *c, const char *folder, struct ov_err *err)
 }
 
 /*
- * A folder that names more than a rescue takes over is exchanged under a name of its own, by which a call
- * after a crash knows it, too.
+ * A folder that names more than a rescue takes over is exchanged under a name of its own, by which
+ * a call after a crash knows it, too.
  */
 int git_publish_kept(struct git_call *c, struct ov_err *err)
 {
@@ -482,9 +490,9 @@ static str with_ref(struct git_call *c, str text, str ref, str oid)
 }
 
 /*
- * As long as the target in it is the one that we gave the agent, nothing but that is lost; one that the agent
- * moved stays. A file that differs from ours in nothing but the target is ours, too: we were cut off between
- * the note and the file.
+ * As long as the target in it is the one that we gave the agent, nothing but that is lost; one that
+ * the agent moved stays. A file that differs from ours in nothing but the target is ours, too: we
+ * were cut off between the note and the file.
  */
 static bool is_ours_to_move(struct git_call *c, str have, str ours)
 {

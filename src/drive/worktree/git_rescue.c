@@ -2,9 +2,9 @@
  * Rescue: everything in a worktree under one ref. The commit has the tree of the folder as it is,
  * HEAD as its first parent, then a commit of what the agent staged where that differs from both (as
  * git stash does), then whatever else would become unreachable. Folder and agent's index are not
- * touched: files are added to our own index. A ref that is there already is never lost: it becomes a
- * parent too. Ignored files are rescued only where that is asked for; callers that reset a worktree
- * leave them in place.
+ * touched: files are added to our own index. A ref that is there already is never lost: it becomes
+ * a parent too. Ignored files are rescued only where that is asked for; callers that reset a
+ * worktree leave them in place.
  */
 #include "drive/git/git_call.h"
 #include "drive/git/git_steps.h"

@@ -1,7 +1,8 @@
 /*
- * Files that an agent does not have checked out (a sparse checkout): its index says of them that they
- * are not in the folder. That is no removal, so our own index says it, too, while the call looks and adds.
- * It holds for what is absent only: a file that lies there counts, whatever the agent's index says.
+ * Files that an agent does not have checked out (a sparse checkout): its index says of them that
+ * they are not in the folder. That is no removal, so our own index says it, too, while the call
+ * looks and adds. It holds for what is absent only: a file that lies there counts, whatever the
+ * agent's index says.
  */
 #include <fcntl.h>
 #include <sys/stat.h>

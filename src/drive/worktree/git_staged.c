@@ -1,7 +1,7 @@
 /*
- * What an agent staged: its index is copied to a place of ours and turned into a tree there. It counts
- * only as something to keep: what is in the worktree is always looked at with our own index. One that
- * cannot be read is passed over.
+ * What an agent staged: its index is copied to a place of ours and turned into a tree there. It
+ * counts only as something to keep: what is in the worktree is always looked at with our own index.
+ * One that cannot be read is passed over.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
  * Strays: commits that an agent made in its worktree and then left behind, by amending, rebasing,
- * resetting, stashing, or on branches of its own. Only its own git folder knows them, and that goes;
- * so they are rescued with the rest.
+ * resetting, stashing, or on branches of its own. Only its own git folder knows them, and that
+ * goes; so they are rescued with the rest.
  */
 #include "base/map.h"
 #include "drive/git/git_call.h"
@@ -35,8 +35,8 @@ static int ask_build(struct git_call *c, struct ov_err *err _unused_)
 }
 
 /*
- * Of all that nothing keeps, what no other of it has as a parent: that keeps the rest. Children come before
- * their parents. There are no more of these than commits that the agent's folder names.
+ * Of all that nothing keeps, what no other of it has as a parent: that keeps the rest. Children
+ * come before their parents. There are no more of these than commits that the agent's folder names.
  */
 static int ask_take(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {

@@ -1,9 +1,9 @@
 /*
- * Submodules of a worktree, where somebody has set them up. Their repositories are in the agent's git
- * folder, with configuration that is the agent's, so no git of ours goes into them: where one stands is
- * read as text. One that stands elsewhere than the commit says is work, as a changed file is; after the
- * worktree was moved it would only seem so, and is moved aside. It can be set up anew, and what is in
- * it is not removed.
+ * Submodules of a worktree, where somebody has set them up. Their repositories are in the agent's
+ * git folder, with configuration that is the agent's, so no git of ours goes into them: where one
+ * stands is read as text. One that stands elsewhere than the commit says is work, as a changed file
+ * is; after the worktree was moved it would only seem so, and is moved aside. It can be set up
+ * anew, and what is in it is not removed.
  */
 #include <fcntl.h>
 

@@ -1,8 +1,8 @@
 /*
  * Taking over: the commits that an agent made, in its own git folder, become the repository's. They
  * are read there by a git of ours, packed, and unpacked into the repository as what comes from a
- * stranger is: each object is checked, and that all that it names is there. What cannot be read is not
- * taken; the folder is then put aside, and the files of the worktree are what is left to go by.
+ * stranger is: each object is checked, and that all that it names is there. What cannot be read is
+ * not taken; the folder is then put aside, and the files of the worktree are what is left to go by.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,10 @@
 
 #define PACK "taken"
 
-/* Above these a pack stays one; below, its objects become files of their own, as `git fetch` does it. */
+/*
+ * Above these a pack stays one; below, its objects become files of their own, as `git fetch`
+ * does it.
+ */
 enum { UNPACK_MAX = 4 << 20, UNPACK_OBJECTS = 100, NAMES_MAX = 250 * 1000, PROBE = 1 << 20 };
 /* Folders of objects, and what lies in them. */
 enum { OBJECTS_DEPTH = 2, OBJECTS_MAX = 4 << 20 };
@@ -38,7 +41,10 @@ static void sweep(struct git_call *c)
 			unlink(path_join(&c->arena, c->own, arena_cstr(&c->arena, names[i])));
 }
 
-/* Of a folder without which git reads nothing, and of those in it. Too many to look at count as one. */
+/*
+ * Of a folder without which git reads nothing, and of those in it. Too many to look at count
+ * as one.
+ */
 static bool has_links(int at, const char *name, int depth, size_t *left)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -68,8 +74,8 @@ static bool has_links(int at, const char *name, int depth, size_t *left)
 }
 
 /*
- * Through a link in the place of its objects git would read those of a repository that the agent could not
- * read itself, and give them to it. Its folder is kept, and what counts are the files.
+ * Through a link in the place of its objects git would read those of a repository that the agent
+ * could not read itself, and give them to it. Its folder is kept, and what counts are the files.
  */
 static int refuse_links(struct git_call *c, struct ov_err *err)
 {
@@ -146,8 +152,8 @@ static const char *pack_file(struct git_call *c, const char *kind)
 }
 
 /*
- * A history that cannot be read: its folder is kept, and what counts are the files. But not where it is
- * we who cannot write: then nothing is done.
+ * A history that cannot be read: its folder is kept, and what counts are the files. But not where
+ * it is we who cannot write: then nothing is done.
  */
 static int put_aside(struct git_call *c, str why, struct ov_err *err)
 {
@@ -202,8 +208,8 @@ static int second_judge(struct git_call *c, const struct git_out *o, struct ov_e
 }
 
 /*
- * A few objects can name any number of files, by trees that are in each other many times. Whoever reads
- * such a commit has to take as much memory, and time.
+ * A few objects can name any number of files, by trees that are in each other many times. Whoever
+ * reads such a commit has to take as much memory, and time.
  */
 static int names_build(struct git_call *c, struct ov_err *err _unused_)
 {

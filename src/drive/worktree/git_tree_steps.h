@@ -1,7 +1,7 @@
 #pragma once
 /*
- * Inside the rooms of git only: looking at, keeping and replacing what is in a worktree. What is named *_steps
- * is a table for STEP_SUB; what it finds out is in the call (drive/git/git_call.h).
+ * Inside the rooms of git only: looking at, keeping and replacing what is in a worktree. What is
+ * named *_steps is a table for STEP_SUB; what it finds out is in the call (drive/git/git_call.h).
  */
 #include "drive/git/git_call.h"
 
@@ -18,7 +18,10 @@ void git_staged_is_settled(
 
 extern const struct git_step git_take_steps[]; /* git_take.c: c->wanted becomes the repository's */
 extern const struct git_step git_publish_steps[]; /* git_publish.c */
-/* Puts an agent's git folder aside that names more than is taken over; and one that a call replaced. */
+/*
+ * Puts an agent's git folder aside that names more than is taken over; and one that a
+ * call replaced.
+ */
 int git_publish_keep(struct git_call *c, const char *folder, struct ov_err *err);
 int git_publish_kept(struct git_call *c, struct ov_err *err);
 bool git_is_published(struct git_call *c); /* what that would make is there already */
@@ -45,7 +48,9 @@ void git_rescue_prepare(struct git_call *c, str ref, str message);
 int git_rescue_ref_check(str ref, struct ov_err *err);
 void git_exclude_nested(struct git_call *c); /* pathspecs that leave c->nested out */
 
-/* git_ignored.c: after c->start was checked out, keeps what had been ignored, and would be removed */
+/*
+ * git_ignored.c: after c->start was checked out, keeps what had been ignored, and would be removed
+ */
 extern const struct git_step git_ignored_steps[];
 extern const struct git_step git_ahead_steps[]; /* before that: what would be overwritten */
 /* As much of what is ignored as c->keep_ignored says goes into our index. */

@@ -1,7 +1,7 @@
 /*
- * Operations that stop halfway (rebase, merge, cherry-pick): which of them is open in a worktree. They
- * are not git's to take back, since what it would do is written in files of the agent's: harvest keeps
- * what is there, and goes on from the branch.
+ * Operations that stop halfway (rebase, merge, cherry-pick): which of them is open in a worktree.
+ * They are not git's to take back, since what it would do is written in files of the agent's:
+ * harvest keeps what is there, and goes on from the branch.
  */
 #include "drive/git/git_call.h"
 #include "drive/git/git_steps.h"

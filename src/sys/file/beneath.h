@@ -1,8 +1,8 @@
 #pragma once
 /*
  * Files of a folder that others write to, found by a pattern and read without ever leaving it: no
- * symbolic link is followed, nothing but regular files is opened, and both the looking and the reading
- * are bounded. Loop-free.
+ * symbolic link is followed, nothing but regular files is opened, and both the looking and the
+ * reading are bounded. Loop-free.
  */
 #include <dirent.h>
 
@@ -23,8 +23,9 @@ struct beneath_file {
 typedef void beneath_fn(void *user, const struct beneath_file *f);
 
 /*
- * pattern: relative, its parts each a name or a pattern as of fnmatch(3); a name that begins with a dot
- * must be said so. Returns how many files there were, or an error; a folder that is not there has none.
+ * pattern: relative, its parts each a name or a pattern as of fnmatch(3); a name that begins with a
+ * dot must be said so. Returns how many files there were, or an error; a folder that is not
+ * there has none.
  */
 int beneath_find(const char *folder, str pattern, beneath_fn *fn, void *user, struct ov_err *err);
 /* A folder beneath it, for who reads its names in pieces of their own; NULL: there is none. */

@@ -108,7 +108,10 @@ int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov
 	return read_open(a, fd, path, max, ret, err);
 }
 
-/* One part of the name after another, since not every kernel and checker that we run on has openat2. */
+/*
+ * One part of the name after another, since not every kernel and checker that we run on
+ * has openat2.
+ */
 int file_openat_beneath(int dir, const char *name, int flags)
 {
 	str rest = str_from(name), part;

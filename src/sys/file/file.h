@@ -9,19 +9,22 @@
 #include "base/ov.h"
 
 /*
- * open(2) for regular files alone: a named pipe is not waited for, a device is not touched. -1 with errno
- * otherwise: ENXIO for those, EISDIR for a folder. mode: of a file that is made.
+ * open(2) for regular files alone: a named pipe is not waited for, a device is not touched. -1 with
+ * errno otherwise: ENXIO for those, EISDIR for a folder. mode: of a file that is made.
  */
 int file_open(const char *path, int flags, mode_t mode);
 /* OV_ENOTFOUND when absent, OV_ELIMIT above max bytes. */
 int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov_err *err);
 /*
- * The same for "a/b/c" below a folder that somebody else may have prepared: no part of the name is a
- * link, and what is no regular file counts as absent (OV_ENOTFOUND).
+ * The same for "a/b/c" below a folder that somebody else may have prepared: no part of the name is
+ * a link, and what is no regular file counts as absent (OV_ENOTFOUND).
  */
 int file_read_beneath(struct arena *a, const char *dir, const char *name, size_t max, str *ret,
 		struct ov_err *err);
-/* Below an open folder; -1 with errno. "..", and names that are no path, are EINVAL. Mode 0600 if it is made. */
+/*
+ * Below an open folder; -1 with errno. "..", and names that are no path, are EINVAL. Mode 0600
+ * if it is made.
+ */
 int file_openat_beneath(int dir, const char *name, int flags);
 /* Opens it so; O_PATH is enough for a look at what it is. OV_ENOTFOUND when absent or a link. */
 int file_open_beneath(const char *dir, const char *name, int flags, int *ret_fd,
@@ -38,7 +41,9 @@ int file_create_atomic(const char *path, str bytes, unsigned mode, struct ov_err
 int file_copy(const char *from, const char *to, unsigned mode, struct ov_err *err);
 /* Makes a finished temporary file durable and gives it its name, in place of what had it. */
 int file_commit(const char *tmp, const char *path, struct ov_err *err);
-/* A nameless file in memory that holds these bytes, close-on-exec, to be read from its beginning. */
+/*
+ * A nameless file in memory that holds these bytes, close-on-exec, to be read from its beginning.
+ */
 int file_in_memory(str bytes, int *ret_fd, struct ov_err *err);
 bool file_exists(const char *path);
 int file_remove(const char *path, struct ov_err *err); /* absent is fine */

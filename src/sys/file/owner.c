@@ -34,8 +34,9 @@ static bool is_callers(uid_t uid)
 }
 
 /*
- * The owner's own group by the usual scheme: it has the owner's name, is the owner's first group, and
- * lists nobody else. A group such as "users", which is the first one of many, lists none of them.
+ * The owner's own group by the usual scheme: it has the owner's name, is the owner's first group,
+ * and lists nobody else. A group such as "users", which is the first one of many, lists none
+ * of them.
  */
 static bool is_private_group(uid_t uid, gid_t gid)
 {
@@ -77,8 +78,8 @@ static bool belongs_to(const char *path, uid_t uid)
 }
 
 /*
- * Somebody works with it: what is around it is theirs too, or a daemon of theirs has used it. To take it
- * away from them would break that.
+ * Somebody works with it: what is around it is theirs too, or a daemon of theirs has used it. To
+ * take it away from them would break that.
  */
 static bool is_in_use(struct arena *a, const char *path, uid_t uid)
 {

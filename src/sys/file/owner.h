@@ -7,8 +7,8 @@
 #include "base/ov.h"
 
 /*
- * The folder of a store, and config.toml in it: OV_EUNAUTHORIZED with the reason and the command that
- * changes it. The group may write when it is the owner's private one; for root, files of the user who
- * called sudo (SUDO_UID) are fine as well. What does not exist is fine.
+ * The folder of a store, and config.toml in it: OV_EUNAUTHORIZED with the reason and the command
+ * that changes it. The group may write when it is the owner's private one; for root, files of the
+ * user who called sudo (SUDO_UID) are fine as well. What does not exist is fine.
  */
 int owner_check_store(const char *dir, struct ov_err *err);

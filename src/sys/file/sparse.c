@@ -8,7 +8,9 @@
 #include "base/err.h"
 #include "sys/file/file.h"
 
-/* Where data begins at or behind `at`; `at` itself where the file system cannot tell; -1: nowhere. */
+/*
+ * Where data begins at or behind `at`; `at` itself where the file system cannot tell; -1: nowhere.
+ */
 static off_t next_data(int fd, off_t at)
 {
 	off_t data = lseek(fd, at, SEEK_DATA);

@@ -7,9 +7,10 @@ ov_time clock_wall(void);
 ov_time clock_file(void);
 uint64_t clock_mono_us(void);
 /*
- * How the clocks stand to each other, in ms. set: what the wall clock is ahead of the time since boot,
- * which changes when the wall clock is set; slept: what that is ahead of CLOCK_MONOTONIC, which stands
- * while the machine sleeps. Only within one boot of the machine can two of them be compared.
+ * How the clocks stand to each other, in ms. set: what the wall clock is ahead of the time since
+ * boot, which changes when the wall clock is set; slept: what that is ahead of CLOCK_MONOTONIC,
+ * which stands while the machine sleeps. Only within one boot of the machine can two of them
+ * be compared.
  */
 struct clock_offsets {
 	int64_t set_ms, slept_ms;

@@ -30,7 +30,8 @@ const char *const git_options[] = {
 	"commit.gpgSign=false",
 	"gc.auto=0",
 	"maintenance.auto=false",
-	"core.fsync=loose-object", /* git syncs only packs and refs: a ref could outlive its objects */
+	/* git syncs only packs and refs: a ref could outlive its objects */
+	"core.fsync=loose-object",
 	"core.fsmonitor=false",
 	"core.safecrlf=false",
 	"submodule.recurse=false",

@@ -1,7 +1,8 @@
 #pragma once
 /*
- * Whether this process may make user namespaces, which sandboxes of unprivileged programs need: many
- * containers, a chroot and some kernels forbid it. Tried in a child, so that nothing changes here.
+ * Whether this process may make user namespaces, which sandboxes of unprivileged programs need:
+ * many containers, a chroot and some kernels forbid it. Tried in a child, so that nothing
+ * changes here.
  */
 #include "base/ov.h"
 

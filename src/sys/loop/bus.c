@@ -216,7 +216,9 @@ struct bus_call *bus_notify(struct loop *l, const struct bus_notification *n, bu
 	c->n.replaces = arena_str(&c->arena, n->replaces);
 	r = sd_bus_open_user(&c->bus);
 	if (r < 0) {
-		/* Where there is none there will be none; one that does not answer may come back. */
+		/*
+		 * Where there is none there will be none; one that does not answer may come back.
+		 */
 		if (r == -ENOMEDIUM || r == -ENOENT)
 			ov_fail(&c->err, OV_ESTATE,
 					"there is no desktop session: the daemon's environment "

@@ -1,8 +1,8 @@
 #pragma once
 /*
- * Notifications on the desktop of the user who runs us: one call of org.freedesktop.Notifications on
- * the session bus (sd-bus), inside the loop. Each has a connection of its own, which ends with it; a
- * bus that does not answer costs time, and holds up nobody.
+ * Notifications on the desktop of the user who runs us: one call of org.freedesktop.Notifications
+ * on the session bus (sd-bus), inside the loop. Each has a connection of its own, which ends with
+ * it; a bus that does not answer costs time, and holds up nobody.
  */
 #include "base/ov.h"
 
@@ -29,7 +29,9 @@ typedef void bus_done_fn(void *user, str ref, const struct ov_err *err);
 /* done comes once, from the loop, never from here, unless it is cancelled. All is copied. */
 struct bus_call *bus_notify(struct loop *l, const struct bus_notification *n, bus_done_fn *done,
 		void *user);
-/* The environment names a session bus, or the user's own is there; whether it answers is not asked. */
+/*
+ * The environment names a session bus, or the user's own is there; whether it answers is not asked.
+ */
 bool bus_has_session(void);
 /* done is not called. */
 void bus_cancel(struct bus_call *c);

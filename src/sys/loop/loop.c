@@ -239,7 +239,10 @@ static int on_io_ready(sd_event_source *src _unused_, int fd, uint32_t revents _
 	return 0;
 }
 
-/* The kernel knows a source only while it asks for something: else a hang-up would be told for ever. */
+/*
+ * The kernel knows a source only while it asks for something: else a hang-up would be told
+ * for ever.
+ */
 static void io_register(struct loop_source *s, unsigned before, unsigned events)
 {
 	struct epoll_event e = { .events = epoll_from(events), .data.ptr = s };
@@ -248,8 +251,9 @@ static void io_register(struct loop_source *s, unsigned before, unsigned events)
 	s->events = events;
 	if (before == events)
 		return;
+	/* closed before its source was freed: gone by itself */
 	if (epoll_ctl(s->loop->io_epoll, op, s->fd, &e) < 0)
-		assert(op == EPOLL_CTL_DEL); /* closed before its source was freed: gone by itself */
+		assert(op == EPOLL_CTL_DEL);
 }
 
 struct loop_source *loop_io(struct loop *l, int fd, unsigned events, loop_io_fn *fn, void *user)
@@ -385,7 +389,10 @@ bool loop_step(struct loop *l, int64_t timeout_us)
 
 	if (l->quit)
 		return false;
-	/* While a batch is open only what is ready now may join it; a new one begins with a look around. */
+	/*
+	 * While a batch is open only what is ready now may join it; a new one begins with a
+	 * look around.
+	 */
 	if (l->batch && io_next(l))
 		r = 1;
 	else

@@ -49,18 +49,21 @@ bool loop_step(struct loop *l, int64_t timeout_us);
 ov_time loop_now(const struct loop *l);
 /* Monotonic microseconds, read once per iteration. */
 uint64_t loop_mono_us(const struct loop *l);
-/* How these two and the time since boot stand to each other, of the same moment (sys/host/clock.h). */
+/*
+ * How these two and the time since boot stand to each other, of the same moment (sys/host/clock.h).
+ */
 struct clock_offsets loop_clocks(const struct loop *l);
 /*
- * Called each time that the loop has read the clocks, before it calls anybody else: nothing is done by
- * a time that was not looked at. Returns true when it did something that the after-hooks are for.
+ * Called each time that the loop has read the clocks, before it calls anybody else: nothing is done
+ * by a time that was not looked at. Returns true when it did something that the after-hooks
+ * are for.
  */
 void loop_on_time(struct loop *l, bool (*fn)(void *user), void *user);
 /* Iterations so far: the progress counter of the heartbeat. */
 uint64_t loop_iterations(const struct loop *l);
 /*
- * How many callbacks there were of each kind. Requests of others cause io and what it defers; all the
- * rest a process does by itself. A timer that was armed for no time at all counts as deferred.
+ * How many callbacks there were of each kind. Requests of others cause io and what it defers; all
+ * the rest a process does by itself. A timer that was armed for no time at all counts as deferred.
  */
 enum loop_cause {
 	LOOP_IO,
@@ -74,8 +77,9 @@ enum loop_cause {
 uint64_t loop_callbacks(const struct loop *l, enum loop_cause cause);
 
 /*
- * Sockets, pipes and the like, non-blocking: what was reported may have been taken meanwhile. Not for
- * regular files, which epoll refuses. Does not own the fd, which stays open as long as its source.
+ * Sockets, pipes and the like, non-blocking: what was reported may have been taken meanwhile. Not
+ * for regular files, which epoll refuses. Does not own the fd, which stays open as long as
+ * its source.
  */
 struct loop_source *loop_io(struct loop *l, int fd, unsigned events, loop_io_fn *fn, void *user);
 void loop_io_set(struct loop_source *s, unsigned events);

@@ -1,6 +1,8 @@
 #pragma once
-/* The loop as its own files see it: loop.c runs it, with timers, descriptors and hooks; loop_source.c has
- * the other sources. Private to sys/loop. */
+/*
+ * The loop as its own files see it: loop.c runs it, with timers, descriptors and hooks;
+ * loop_source.c has the other sources. Private to sys/loop.
+ */
 #include <sys/epoll.h>
 #include <systemd/sd-event.h>
 

@@ -20,8 +20,8 @@ struct stream_ops {
 	 */
 	void (*failed)(void *user, const struct ov_err *err);
 	/*
-	 * All that had to be queued has been passed to the kernel; may be NULL. What the kernel takes at
-	 * once was never queued: stream_queued says so when stream_write returns.
+	 * All that had to be queued has been passed to the kernel; may be NULL. What the kernel
+	 * takes at once was never queued: stream_queued says so when stream_write returns.
 	 */
 	void (*drained)(void *user);
 };

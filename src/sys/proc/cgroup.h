@@ -17,7 +17,9 @@
  */
 int cgroup_parse(struct arena *a, str mountinfo, str own, const char **ret, struct ov_err *err);
 int cgroup_find(struct arena *a, const char **ret, struct ov_err *err);
-/* Whether a run's group can be made below dir and ended as one; otherwise the error says why not. */
+/*
+ * Whether a run's group can be made below dir and ended as one; otherwise the error says why not.
+ */
 int cgroup_probe(const char *dir, struct ov_err *err);
 /* Whether the kernel offers this controller ("memory", "pids") to groups below dir. */
 bool cgroup_offers(const char *dir, const char *controller);

@@ -58,8 +58,8 @@ static bool is_root(int pid, const int *roots, size_t n, size_t *ret)
 }
 
 /*
- * One walk up. False: somebody on the way has ended meanwhile. A process whose parent ends gets another
- * one, so a chain that is found unchanged from below was true all the time.
+ * One walk up. False: somebody on the way has ended meanwhile. A process whose parent ends gets
+ * another one, so a chain that is found unchanged from below was true all the time.
  */
 static bool peer_walk(int pid, const int *roots, size_t n, size_t *ret_root, bool *ret_found)
 {
@@ -146,7 +146,10 @@ str peer_env(struct arena *a, int pid, str name)
 	return (str){ 0 };
 }
 
-/* Everybody may read it, whatever the process did to hide: a number for each namespace from ours on. */
+/*
+ * Everybody may read it, whatever the process did to hide: a number for each namespace from
+ * ours on.
+ */
 bool peer_is_inside(struct arena *a, int pid)
 {
 	str text = read_proc_max(a, pid, "status", STATUS_MAX), line, word;

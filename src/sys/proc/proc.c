@@ -168,8 +168,8 @@ static int set_attributes(posix_spawnattr_t *at, bool new_session)
 }
 
 /*
- * A child has our limits, and posix_spawn gives it no others: so ours is lowered while it is started. What
- * we could need in that moment is less than any limit that a program can live with.
+ * A child has our limits, and posix_spawn gives it no others: so ours is lowered while it is
+ * started. What we could need in that moment is less than any limit that a program can live with.
  */
 static int spawn_bounded(const struct proc_spec *spec, const char *file,
 		const posix_spawn_file_actions_t *fa, const posix_spawnattr_t *at, char *const *env,

@@ -18,7 +18,10 @@ struct proc_spec {
 	const char *cwd;
 	int in, out, err; /* fds to become 0, 1, 2; -1: /dev/null. Not closed */
 	bool new_session; /* setsid; otherwise the child gets a process group of its own */
-	/* Bytes that it, and each that it starts, may allocate, from its first moment on; 0: as many as we. */
+	/*
+	 * Bytes that it, and each that it starts, may allocate, from its first moment on; 0:
+	 * as many as we.
+	 */
 	uint64_t memory_max;
 };
 
@@ -64,15 +67,15 @@ int proc_open(int pid, uint64_t start_time, struct proc *ret, struct ov_err *err
 /*
  * Stops every process of ours whose environment holds NAME=VALUE, and their children, until nobody
  * new is found (bounded), then kills them all (SIGKILL) and waits for each to end; says how many
- * were killed, or fails when some remain. Ourselves excepted. It sees the environment that a program
- * was started with.
+ * were killed, or fails when some remain. Ourselves excepted. It sees the environment that a
+ * program was started with.
  */
 int proc_sweep_env(str name, str value, size_t *ret_killed, struct ov_err *err);
 /*
- * The same, and also those that are known by number and start time, whatever their environment says by
- * now. One whose environment names another VALUE, or that another user owns, is somebody else's and
- * left alone. sure: nobody ended while they were looked for; else one of ours may have left a child
- * that got away, and another sweep finds it, or not. Only a control group holds everybody.
+ * The same, and also those that are known by number and start time, whatever their environment says
+ * by now. One whose environment names another VALUE, or that another user owns, is somebody else's
+ * and left alone. sure: nobody ended while they were looked for; else one of ours may have left a
+ * child that got away, and another sweep finds it, or not. Only a control group holds everybody.
  */
 struct proc_known {
 	int pid;
@@ -81,19 +84,20 @@ struct proc_known {
 int proc_sweep_known(str name, str value, const struct proc_known *known, size_t n,
 		size_t *ret_killed, bool *ret_sure, struct ov_err *err);
 /*
- * Is there a process of ours, in no process namespace below our own, whose environment holds NAME=VALUE?
- * One that has just been started shows none for a moment: it is waited for, some 20 ms at most.
+ * Is there a process of ours, in no process namespace below our own, whose environment holds
+ * NAME=VALUE? One that has just been started shows none for a moment: it is waited for, some 20
+ * ms at most.
  */
 int proc_find_env(str name, str value, bool *ret_found, struct ov_err *err);
 /*
- * Was a program of this name (as in /proc/PID/comm) started in the last seconds that is at work in the
- * folder, or beneath it, and without `but` in its environment? What may not be looked at does not
- * count.
+ * Was a program of this name (as in /proc/PID/comm) started in the last seconds that is at work in
+ * the folder, or beneath it, and without `but` in its environment? What may not be looked at does
+ * not count.
  */
 bool proc_find_at(str program, str folder, str but, int seconds);
 /*
- * Processes of our user with one of these names, which end with NULL; ourselves excepted. At most max are
- * kept; the number of all is returned.
+ * Processes of our user with one of these names, which end with NULL; ourselves excepted. At most
+ * max are kept; the number of all is returned.
  */
 size_t proc_list_named(const char *const *names, int *ret, size_t max);
 /* Processes of this name that are at work in the folder, or beneath it; at most max. */

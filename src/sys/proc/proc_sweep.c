@@ -24,8 +24,8 @@ enum {
 	/* A round finds nothing new: once may be chance, with a fork between two looks. */
 	CLEAN_ROUNDS = 2,
 	/*
-	 * A program in the middle of exec shows no environment, and one that ended before it was looked at
-	 * may have left a child: there is another look, so often.
+	 * A program in the middle of exec shows no environment, and one that ended before it was
+	 * looked at may have left a child: there is another look, so often.
 	 */
 	UNSURE_ROUNDS = 20,
 	UNSURE_MS = 300, /* and so long */
@@ -35,7 +35,8 @@ enum {
 	CHASE_BACK = 4,
 	DEATH_MS = 2000,
 	MAX_ENVIRON = 16 * 1024 * 1024,
-	PF_KTHREAD = 0x00200000, /* of the flags of the kernel's own threads, which have no environment */
+	/* of the flags of the kernel's own threads, which have no environment */
+	PF_KTHREAD = 0x00200000,
 };
 
 static const struct timespec round_pause = { .tv_nsec = ROUND_NS };
@@ -209,8 +210,8 @@ static bool belongs(struct sweep *sw, int pid)
 }
 
 /*
- * Of one that has ended: was it like that in the round before? Whom such a one left was there to be seen.
- * Both rounds go from the youngest to the oldest.
+ * Of one that has ended: was it like that in the round before? Whom such a one left was there to be
+ * seen. Both rounds go from the youngest to the oldest.
  */
 static bool ended_before(struct sweep *sw, int pid)
 {
@@ -363,8 +364,9 @@ static int64_t mono_ms(void)
 }
 
 /*
- * Stops everybody, until nobody new is found. Whoever forks and ends without a pause is seen in each round,
- * if only as somebody who is gone; so a round without any is what tells that nobody is left.
+ * Stops everybody, until nobody new is found. Whoever forks and ends without a pause is seen in
+ * each round, if only as somebody who is gone; so a round without any is what tells that nobody
+ * is left.
  */
 static int catch_all(struct sweep *sw, bool *ret_sure, struct ov_err *err)
 {

@@ -175,7 +175,10 @@ int proc_table_usage(const struct proc_table *t, const struct proc *root, uint64
 	struct proc_usage u = { .at_us = t->at_us };
 	VEC(const struct usage_entry *) tree = { 0 };
 
-	/* Alive after its start time was read, so that was the start of the process behind the pidfd. */
+	/*
+	 * Alive after its start time was read, so that was the start of the process behind
+	 * the pidfd.
+	 */
 	if (start == 0 || !e || proc_ended(root, 0))
 		return ov_fail(err, OV_ENOTFOUND, "process %d has ended, or has just begun",
 				root->pid);

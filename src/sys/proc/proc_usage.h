@@ -36,5 +36,8 @@ uint64_t proc_table_at_us(const struct proc_table *t);
  */
 int proc_table_usage(const struct proc_table *t, const struct proc *root, uint64_t since_boot_us,
 		struct proc_usage *ret, struct ov_err *err);
-/* The processes of the tree below root, it included, in the arena; NULL and 0 when it is not in the table. */
+/*
+ * The processes of the tree below root, it included, in the arena; NULL and 0 when it is not in
+ * the table.
+ */
 const int *proc_table_below(const struct proc_table *t, struct arena *a, int root, size_t *ret_n);

@@ -53,8 +53,8 @@ static void add_members(struct look *k, const char *dir)
 }
 
 /*
- * All groups below dir, and it itself: is it the one with this id, and who is in them? False where there
- * are too many to say.
+ * All groups below dir, and it itself: is it the one with this id, and who is in them? False where
+ * there are too many to say.
  */
 static bool walk_groups(struct look *k, const char *dir, uint64_t id, int depth, bool *ret_found)
 {
@@ -126,8 +126,9 @@ static struct group_of sockowner_group_of(struct look *k, int pid)
 enum inside { INSIDE_NO, INSIDE_YES, INSIDE_UNKNOWN };
 
 /*
- * Nobody in a sandbox can change its group. So where the run has one of its own, that decides, wherever the
- * socket is kept; and what was made in another group is of no use to a process that may not be looked at.
+ * Nobody in a sandbox can change its group. So where the run has one of its own, that decides,
+ * wherever the socket is kept; and what was made in another group is of no use to a process that
+ * may not be looked at.
  */
 static enum inside made_inside(struct look *k, int pid)
 {
@@ -178,7 +179,10 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Of a tree whose sandboxes alone are meant. ret_found: it is known to, without a look at what it holds. */
+/*
+ * Of a tree whose sandboxes alone are meant. ret_found: it is known to, without a look at what
+ * it holds.
+ */
 static bool may_hold(struct look *k, int pid, bool *ret_found)
 {
 	enum inside is;
@@ -250,7 +254,10 @@ static int by_descriptors(struct look *k, struct sock_tree *trees, size_t n, enu
 
 /* ---- both ---- */
 
-/* Asked before and after: who holds it may have ended in between, and then nothing was found for that. */
+/*
+ * Asked before and after: who holds it may have ended in between, and then nothing was found
+ * for that.
+ */
 static int sockowner_ask(struct look *k, const struct sockaddr_in *client,
 		const struct sockaddr_in *server, struct sockdiag *ret, struct ov_err *err)
 {

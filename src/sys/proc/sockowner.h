@@ -1,10 +1,10 @@
 #pragma once
 /*
- * Which of some trees of processes a socket belongs to: by the control group that made it, else by the
- * descriptors of their processes. Only those trees are looked at. What cannot be looked at is said, so
- * that nobody takes "not found" for "not there". Loop-free. Bounded by the numbers below: with one run of
- * five processes it takes less than 1 ms, at the very most some 80 ms; where control groups decide
- * (sealed), 10 to 50 us.
+ * Which of some trees of processes a socket belongs to: by the control group that made it, else by
+ * the descriptors of their processes. Only those trees are looked at. What cannot be looked at is
+ * said, so that nobody takes "not found" for "not there". Loop-free. Bounded by the numbers below:
+ * with one run of five processes it takes less than 1 ms, at the very most some 80 ms; where
+ * control groups decide (sealed), 10 to 50 us.
  */
 #include "base/ov.h"
 #include "sys/proc/sockdiag.h"
@@ -22,9 +22,9 @@ struct sock_tree {
 enum sock_found { SOCK_NONE, SOCK_FOUND, SOCK_GONE };
 
 /*
- * The tree that the socket between `client` (its own end) and `server` belongs to. SOCK_GONE: no process
- * holds it any more. OV_EUNAVAILABLE where the kernel does not say which socket that is, OV_ELIMIT where
- * there are too many processes to look.
+ * The tree that the socket between `client` (its own end) and `server` belongs to. SOCK_GONE: no
+ * process holds it any more. OV_EUNAVAILABLE where the kernel does not say which socket that is,
+ * OV_ELIMIT where there are too many processes to look.
  */
 int sockowner_find(const struct sockaddr_in *client, const struct sockaddr_in *server,
 		struct sock_tree *trees, size_t n, enum sock_found *ret, size_t *ret_tree,

@@ -92,9 +92,9 @@ bool watched_registered(struct arena *a, const char *dir, struct identity *ret)
 }
 
 /*
- * Does it hold a file of the store's folder open, as the daemon does with its store and its log? What
- * daemon.json says may be anything; a process that has nothing to do with us is never signalled for
- * it.
+ * Does it hold a file of the store's folder open, as the daemon does with its store and its log?
+ * What daemon.json says may be anything; a process that has nothing to do with us is never
+ * signalled for it.
  */
 static bool holds_store(int pid, const char *dir)
 {

@@ -1,10 +1,10 @@
 #pragma once
 /*
  * The daemon that is watched, as processes: the start command, which is our child, and the daemon
- * that registered, which is the same process as a rule, another one where the command does not become
- * it, and no child of ours where it was adopted. Known by pidfds only, so that no stranger is ever
- * signalled. The start command leads a session of its own and holds no pipe of ours: our end, however
- * it comes, is nothing to it.
+ * that registered, which is the same process as a rule, another one where the command does not
+ * become it, and no child of ours where it was adopted. Known by pidfds only, so that no stranger
+ * is ever signalled. The start command leads a session of its own and holds no pipe of ours: our
+ * end, however it comes, is nothing to it.
  */
 #include "base/ov.h"
 #include "data/message/vital.h"
@@ -27,8 +27,8 @@ int watched_start(struct watched_daemon *d, const struct spec *s, const char *co
 		struct ov_err *err);
 
 /*
- * Who is registered and alive: pid, start time and boot id agree, and it holds a file of this store.
- * OV_ENOTFOUND when there is nobody, with the reason.
+ * Who is registered and alive: pid, start time and boot id agree, and it holds a file of this
+ * store. OV_ENOTFOUND when there is nobody, with the reason.
  */
 int watched_find(struct arena *a, const char *dir, struct identity *ret, struct ov_err *err);
 /* Who is registered, alive or not; false when that cannot be read. */

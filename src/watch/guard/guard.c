@@ -236,7 +236,9 @@ static void describe_end(const struct guard *w, struct proc_exit how, char *ret,
 		snprintf(ret, size, "it has ended%s; nobody knows how", before);
 }
 
-/* Somebody else was quicker, and has not come as far as to register: it has the rest of the time. */
+/*
+ * Somebody else was quicker, and has not come as far as to register: it has the rest of the time.
+ */
 static void await_other(struct guard *w)
 {
 	watched_settle(&w->daemon);
@@ -262,7 +264,9 @@ void guard_ended(struct guard *w)
 		}
 	}
 	vitals_read_health(v);
-	/* Also when it was asked to end, could not, and was ended by us: that is what was wanted. */
+	/*
+	 * Also when it was asked to end, could not, and was ended by us: that is what was wanted.
+	 */
 	if (v->requested &&
 			(w->asked_ms >= 0 ||
 					(!how.signal &&

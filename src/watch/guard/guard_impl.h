@@ -1,7 +1,7 @@
 #pragma once
 /*
- * The inside of overseer-watch: one struct that owns everything, and the parts that work on it. Memory
- * is taken at the start; what an event needs comes from one arena that is emptied after it.
+ * The inside of overseer-watch: one struct that owns everything, and the parts that work on it.
+ * Memory is taken at the start; what an event needs comes from one arena that is emptied after it.
  */
 #include "base/arena.h"
 #include "base/ov.h"
@@ -115,5 +115,7 @@ void mend_over(struct guard *w); /* tells how it ended, and forgets it */
 void saved_write(struct guard *w);
 /* Does the file name us? It may have been removed. */
 bool saved_stands(struct guard *w);
-/* What a watchdog before us left: history, daemon, remediation. Returns the number of its last act. */
+/*
+ * What a watchdog before us left: history, daemon, remediation. Returns the number of its last act.
+ */
 int64_t saved_read(struct guard *w);

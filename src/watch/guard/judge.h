@@ -1,10 +1,11 @@
 #pragma once
 /*
  * What follows a failure: the spiral rule, pure. The first failure is always mended; one that comes
- * again after that, before the daemon was healthy for the cool-down, is a spiral and a person's. How
- * long it was healthy counts up to its last healthy moment, not up to when it was noticed. A stall is
- * only started again. Never more than max_restarts starts after failures within 24 hours. Times are
- * of a clock that only runs forward (ms since boot); a history of an earlier boot is forgotten.
+ * again after that, before the daemon was healthy for the cool-down, is a spiral and a person's.
+ * How long it was healthy counts up to its last healthy moment, not up to when it was noticed. A
+ * stall is only started again. Never more than max_restarts starts after failures within 24 hours.
+ * Times are of a clock that only runs forward (ms since boot); a history of an earlier boot
+ * is forgotten.
  */
 #include "data/message/vital.h"
 
@@ -20,7 +21,8 @@ enum { JUDGE_RESTARTS = 1000 }; /* as many as watch.max_restarts allows */
 struct judge {
 	int64_t cooldown_ms;
 	size_t max_restarts; /* 1 .. JUDGE_RESTARTS */
-	bool can_mend; /* somebody is configured; otherwise the first failure is only started again */
+	/* somebody is configured; otherwise the first failure is only started again */
+	bool can_mend;
 	/* Kept in watch.json, so that a restart of the watchdog forgets nothing. */
 	bool mended; /* since the last time that it was healthy for long enough */
 	int64_t restarts[JUDGE_RESTARTS]; /* when, oldest first */
@@ -28,8 +30,8 @@ struct judge {
 };
 
 /*
- * healthy_ms: from the daemon's registration to its last healthy moment, 0 when it never registered.
- * A verdict to start or to mend counts as a restart.
+ * healthy_ms: from the daemon's registration to its last healthy moment, 0 when it never
+ * registered. A verdict to start or to mend counts as a restart.
  */
 enum watch_verdict judge_failure(struct judge *j, enum failure f, int64_t healthy_ms,
 		int64_t now_ms);

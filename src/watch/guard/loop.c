@@ -1,6 +1,6 @@
 /*
- * One turn: sleep until something happens or the deadline comes, and say to the machine what it was.
- * Healthy, nothing but the deadline wakes it.
+ * One turn: sleep until something happens or the deadline comes, and say to the machine what it
+ * was. Healthy, nothing but the deadline wakes it.
  */
 #include <errno.h>
 #include <poll.h>

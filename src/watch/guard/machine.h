@@ -1,11 +1,11 @@
 #pragma once
 /*
- * The watchdog as a table: in each state, what each event makes it do and where that leads. Every pair
- * is written out, "nothing" too, so that none is forgotten; docs/watch.md draws the table. Pure: the
- * actions are names here, and main.c knows how to carry them out.
+ * The watchdog as a table: in each state, what each event makes it do and where that leads. Every
+ * pair is written out, "nothing" too, so that none is forgotten; docs/watch.md draws the table.
+ * Pure: the actions are names here, and main.c knows how to carry them out.
  *
- * An action that finds something out says so by an event of its own (WE_FOUND, WE_START, ...), which
- * is handled at once; judge.h holds the rule of what follows a failure.
+ * An action that finds something out says so by an event of its own (WE_FOUND, WE_START, ...),
+ * which is handled at once; judge.h holds the rule of what follows a failure.
  */
 #include "base/buf.h"
 #include "base/ov.h"

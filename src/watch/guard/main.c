@@ -1,7 +1,7 @@
 /*
- * overseer-watch, the watchdog: starts the daemon, or finds it, watches its signs of life, and has it
- * mended and started again when it fails. machine.h says what it does when; here that is carried out.
- * It needs neither the store nor config.toml, and sleeps in poll as long as all is well.
+ * overseer-watch, the watchdog: starts the daemon, or finds it, watches its signs of life, and has
+ * it mended and started again when it fails. machine.h says what it does when; here that is carried
+ * out. It needs neither the store nor config.toml, and sleeps in poll as long as all is well.
  */
 #include <errno.h>
 #include <fcntl.h>

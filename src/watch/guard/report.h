@@ -1,8 +1,8 @@
 #pragma once
 /*
- * What the watchdog says of what it does: a line on its standard output, coloured on a terminal, and
- * a line of logs/watch.jsonl, of which the daemon makes events. A line that cannot be written (a full
- * disk) is kept and tried again with the next one; the watchdog goes on.
+ * What the watchdog says of what it does: a line on its standard output, coloured on a terminal,
+ * and a line of logs/watch.jsonl, of which the daemon makes events. A line that cannot be written
+ * (a full disk) is kept and tried again with the next one; the watchdog goes on.
  */
 #include "base/ov.h"
 #include "data/message/vital.h"

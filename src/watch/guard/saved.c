@@ -1,7 +1,7 @@
 /*
- * watch.json: who we are and what we do, for `status` and for the daemon; and what a watchdog after us
- * has to know if we are killed. One that ended by itself leaves only the number of its last act: who
- * starts a watchdog after that begins anew.
+ * watch.json: who we are and what we do, for `status` and for the daemon; and what a watchdog after
+ * us has to know if we are killed. One that ended by itself leaves only the number of its last act:
+ * who starts a watchdog after that begins anew.
  */
 #include <stdio.h>
 

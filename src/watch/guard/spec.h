@@ -1,9 +1,9 @@
 #pragma once
 /*
  * What a watchdog is told when it is started: one JSON document, read whole from a file descriptor
- * (overseer-watch --spec-fd N), so that nothing of it stands in a command line or on disk. It is read
- * once; a config.toml that breaks afterwards does not matter. Strict: every key must be there, and no
- * other. Strings live in the arena that it was read into.
+ * (overseer-watch --spec-fd N), so that nothing of it stands in a command line or on disk. It is
+ * read once; a config.toml that breaks afterwards does not matter. Strict: every key must be there,
+ * and no other. Strings live in the arena that it was read into.
  *
  *   {"dir": the store's folder, absolute,
  *    "repo": the repository's, absolute; the daemon is started there,

@@ -1,9 +1,9 @@
 #pragma once
 /*
- * The vital signs of the daemon that is watched, as they are read from its files: the heartbeat, when
- * its deadline comes; health.jsonl and the registration, when the kernel says that they changed. Only
- * what the instance in question wrote counts. Time is that of our own clock, and time during which we
- * did not run ourselves (a suspended machine) does not count.
+ * The vital signs of the daemon that is watched, as they are read from its files: the heartbeat,
+ * when its deadline comes; health.jsonl and the registration, when the kernel says that they
+ * changed. Only what the instance in question wrote counts. Time is that of our own clock, and time
+ * during which we did not run ourselves (a suspended machine) does not count.
  */
 #include "base/ov.h"
 #include "data/message/vital.h"
@@ -44,13 +44,16 @@ int vitals_watch(struct vitals *v, struct ov_err *err);
 struct vitals_news vitals_hear(struct vitals *v);
 
 /*
- * From now on the signs are those of this instance, from the beginning of its life; of whoever comes
- * next when it is empty.
+ * From now on the signs are those of this instance, from the beginning of its life; of whoever
+ * comes next when it is empty.
  */
 void vitals_begin(struct vitals *v, const char *instance, int64_t now_ms);
 /* Reads the new lines of health.jsonl. */
 void vitals_read_health(struct vitals *v);
-/* What is wrong, FAILURE_NONE for nothing; the text says more. slept_ms: how much later it is than meant. */
+/*
+ * What is wrong, FAILURE_NONE for nothing; the text says more. slept_ms: how much later it is
+ * than meant.
+ */
 enum failure vitals_check(struct vitals *v, int64_t now_ms, int64_t slept_ms, int64_t beat_timeout,
 		int64_t stall_timeout, char *ret_text, size_t size);
 /* When to check next: twice in beat_timeout, and sooner only while there is reason to. */

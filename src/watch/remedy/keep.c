@@ -221,8 +221,8 @@ static int keep_look(struct keep *k, struct ov_err *err)
 				     .p;
 	unlink(k->g.index);
 	/*
-	 * With the times of the original: a file that is no older than the index is read by git, since
-	 * it may have been changed in the moment in which that was written.
+	 * With the times of the original: a file that is no older than the index is read by git,
+	 * since it may have been changed in the moment in which that was written.
 	 */
 	r = absent ? index_from_head(k, err) : file_copy(index, k->g.index, 0600, err);
 	/* With conflicts in it an index has no tree; what is in the folder is kept all the same. */

@@ -1,10 +1,10 @@
 #pragma once
 /*
  * Keeps a checkout as it is, before somebody mends in it: a commit of the folder with all untracked
- * files that are not ignored, its first parent HEAD, then one of the index where that differs, under
- * a ref of ours. It is made by an index of its own beside the real one, so that neither folder nor
- * index is touched, and a lock that somebody left on the index is no obstacle. What is clean needs no
- * commit. It blocks (watch/remedy/quick.h).
+ * files that are not ignored, its first parent HEAD, then one of the index where that differs,
+ * under a ref of ours. It is made by an index of its own beside the real one, so that neither
+ * folder nor index is touched, and a lock that somebody left on the index is no obstacle. What is
+ * clean needs no commit. It blocks (watch/remedy/quick.h).
  */
 #include "base/ov.h"
 

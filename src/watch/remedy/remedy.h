@@ -1,16 +1,17 @@
 #pragma once
 /*
- * One remediation: a process of its own, forked from the watchdog and not executed, so that it works
- * whatever became of our programs on disk. In order, it keeps the checkout as it is under
- * refs/overseer/rescue/, writes the prompt (what is configured; what failed, who was registered, the
- * last lines of each log, the workers, git status; how to end, with the name of the file that asks for
- * a person) to logs/remediation_<time>.txt, and runs the agent with its whole output appended to that
- * log; an agent that dies is started once more. The outcome and the duration end the log. SIGTERM to it
- * ends the agent first. If the checkout cannot be kept, the agent is not run; if the log cannot be
- * written, that is said on standard error and all else is done.
+ * One remediation: a process of its own, forked from the watchdog and not executed, so that it
+ * works whatever became of our programs on disk. In order, it keeps the checkout as it is under
+ * refs/overseer/rescue/, writes the prompt (what is configured; what failed, who was registered,
+ * the last lines of each log, the workers, git status; how to end, with the name of the file that
+ * asks for a person) to logs/remediation_<time>.txt, and runs the agent with its whole output
+ * appended to that log; an agent that dies is started once more. The outcome and the duration end
+ * the log. SIGTERM to it ends the agent first. If the checkout cannot be kept, the agent is not
+ * run; if the log cannot be written, that is said on standard error and all else is done.
  *
- * Every process of it has REMEDY_MARK=<time>@<dir> in its environment, so that remedy_sweep finds what
- * it left behind, and nothing of another store's remediation of the same second. A daemon that `overseer up` starts has it no more.
+ * Every process of it has REMEDY_MARK=<time>@<dir> in its environment, so that remedy_sweep finds
+ * what it left behind, and nothing of another store's remediation of the same second. A daemon that
+ * `overseer up` starts has it no more.
  */
 #include "base/ov.h"
 #include "data/message/vital.h"
@@ -57,8 +58,8 @@ void remedy_mark(const char *dir, const char *stamp, char ret[static REMEDY_MARK
 /* The name of its log in dir/logs, into ret. */
 void remedy_log_name(const char *stamp, char *ret, size_t size);
 /*
- * The newest file in dir that asks for a person; *ret_name is empty when there is none. Its beginning
- * into text.
+ * The newest file in dir that asks for a person; *ret_name is empty when there is none. Its
+ * beginning into text.
  */
 int manual_find(const char *dir, char ret_name[static 256], char *ret_text, size_t text_size,
 		struct ov_err *err);

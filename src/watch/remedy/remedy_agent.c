@@ -1,6 +1,6 @@
 /*
- * The agent of a remediation: started with the prompt, its output copied to the log as it comes. Of a
- * very long one the beginning and the end are kept.
+ * The agent of a remediation: started with the prompt, its output copied to the log as it comes. Of
+ * a very long one the beginning and the end are kept.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -152,7 +152,9 @@ static int remedy_agent_start(struct agent *x, struct ov_err *err)
 	_cleanup_(fd_closep) int in = -1, out = -1;
 	int ends[2], got = 0;
 
-	/* In memory: a pipe would have to be fed, and a file could not be written on a full disk. */
+	/*
+	 * In memory: a pipe would have to be fed, and a file could not be written on a full disk.
+	 */
 	if (l->prompt_on_stdin)
 		got = file_in_memory(buf_str(&x->r->prompt), &in, err);
 	if (got == 0 && pipe2(ends, O_CLOEXEC) < 0)
