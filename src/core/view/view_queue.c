@@ -571,7 +571,8 @@ static void group_blocked(struct queue *q)
 					(n->assignment && n->assignment->stage != STAGE_NONE))
 				continue;
 			r = queue_reason(q, n);
-			group_add(q, &r, n);
+			if (r.state)
+				group_add(q, &r, n);
 		}
 	}
 }
