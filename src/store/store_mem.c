@@ -133,7 +133,7 @@ static int mem_snapshot_put(struct store *s, const struct store_snapshot *snap, 
 	if (!m->holder)
 		return ov_fail(err, OV_EFENCED, "mem: the store's lease is not held");
 	if (!snap->seq || snap->seq > m->log.n ||
-			memcmp(snap->hash, mem_hash_at(m, snap->seq), SHA256_LEN))
+			memcmp(snap->hash, mem_hash_at(m, snap->seq), SHA256_LEN) != 0)
 		return ov_fail(err, OV_EINVALID,
 				"mem: snapshot of record %llu, which the log does not have",
 				(unsigned long long)snap->seq);

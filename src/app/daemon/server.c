@@ -317,6 +317,8 @@ static void call_daemon_stop(struct daemon *d, struct rpc_call *call,
 		const struct pr_daemon_stop *p)
 {
 	enum ending ending = p->stop_runs ? ENDING_STOP : ENDING_LEAVE;
+	/* What was asked goes with the answer. */
+	const char *why = p->stop_runs ? "asked to, with its agents" : "asked to";
 	value *v = value_object(call->arena);
 
 	value_put(call->arena, v, "stopping", value_bool(call->arena, true));
@@ -329,7 +331,7 @@ static void call_daemon_stop(struct daemon *d, struct rpc_call *call,
 	if (!d->stop_reason)
 		health_say(&d->health, HEALTH_REQUESTED, "by " STR_FMT, STR_ARG(caller(d, call)));
 	rpc_call_result(call, v);
-	daemon_end(d, p->stop_runs ? "asked to, with its agents" : "asked to", ending);
+	daemon_end(d, why, ending);
 }
 
 /* What is known after the change is the answer. */
